@@ -1,0 +1,18 @@
+// SPDX-FileCopyrightText: 2026 The pactrain authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "results.hpp"
+
+namespace demo {
+
+/// Draws test accuracy against steps and against bytes sent: writes accuracy.dat (a block a run),
+/// accuracy.gp and, by gnuplot, accuracy.png into the directory. Gives what went wrong, or
+/// nothing; data and script are kept, so that the picture can be drawn later.
+std::string plot(const std::filesystem::path& directory, const std::vector<Result>& results);
+
+}  // namespace demo

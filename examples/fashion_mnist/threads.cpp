@@ -1,0 +1,24 @@
+// SPDX-FileCopyrightText: 2026 The pactrain authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "threads.hpp"
+
+#include <pactrain/pactrain.hpp>
+
+#include "worker.hpp"
+
+namespace demo {
+
+std::vector<Result> train_on_threads(const Settings& settings, const FashionMnist& data) {
+  std::vector<Result> results;
+  const auto work = [&](pactrain::HostBackend& backend) {
+    Worker<pactrain::HostBackend> worker(backend, settings, data);
+    for (const Run& run : settings.runs) {
+      Result result = worker.train(run);
+      if (backend.communicator().rank() == 0) results.push_back(std::move(result));
+    }
+  };
+  pactrain::on_threads(static_cast<int>(settings.ranks), work);
+  return results;
+}
+
+}  // namespace demo

@@ -1,0 +1,16 @@
+// SPDX-FileCopyrightText: 2026 The pactrain authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <vector>
+
+#include "dataset.hpp"
+#include "results.hpp"
+#include "settings.hpp"
+
+namespace demo {
+
+/// Does all runs with workers that are threads of this process and share one copy of the data.
+std::vector<Result> train_on_threads(const Settings& settings, const FashionMnist& data);
+
+}  // namespace demo

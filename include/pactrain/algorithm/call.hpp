@@ -1,0 +1,305 @@
+// SPDX-FileCopyrightText: 2026 The pactrain authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include <pactrain/algorithm/call_base.hpp>
+#include <pactrain/algorithm/call_pieces.hpp>
+#include <pactrain/algorithm/exchange.hpp>
+#include <pactrain/algorithm/pack.hpp>
+#include <pactrain/algorithm/refusal.hpp>
+#include <pactrain/algorithm/remember.hpp>
+#include <pactrain/compress/identity.hpp>
+#include <pactrain/core/collectives.hpp>
+#include <pactrain/core/options.hpp>
+#include <pactrain/core/pending.hpp>
+#include <pactrain/core/report.hpp>
+#include <pactrain/feedback/feedback.hpp>
+#include <pactrain/policy/policy.hpp>
+
+namespace pactrain {
+
+/// One call of a reducer `R`, from gradient to gradient: the pipeline, written once. It keeps its
+/// scratch memory for the next call. Collectives are started at the same places of the program on
+/// all ranks, in `begin` and in `complete`; `advance` only brings on what `begin` implies.
+template <class R, GradientValue T>
+class Call final : public CallBase {
+  using E = typename R::executor_type;
+  using C = typename R::communicator_type;
+  using A = arithmetic_t<T>;
+  static constexpr bool remembers = R::feedback_type::active;
+  static constexpr bool drops = R::policy_type::unkept == Unkept::dropped;
+  static constexpr bool learned = is_learned<typename R::policy_type>;
+  /// What is packed: the gradient, or gradient and residual in the type in which sums are made.
+  using S = std::conditional_t<remembers, A, T>;
+
+ public:
+  explicit Call(R& reducer)
+      : r_(reducer),
+        exec_(reducer.backend_->executor()),
+        comm_(reducer.backend_->communicator()),
+        coded_(reducer.codec_),
+        plain_(Identity{}) {}
+
+  void start(std::span<const Slice<T>> slices, Contribution contribution) {
+    begin({}, slices, contribution);
+  }
+  void start_troubled(const std::string& trouble, std::span<const std::string> names) override {
+    pieces_.clear();
+    for (const std::string& name : names) pieces_.expect(r_.keeper_.model(), name);
+    begin(trouble, {}, Contribution::nothing);
+  }
+  bool advance() override {
+    return local_ || !active_ ||
+           coded_.advance(exec_, comm_, [&](auto& request) { return comm_.test(request); });
+  }
+  void settle() override {
+    if (!active_ || local_ || coded_.started()) return;
+    coded_.advance(exec_, comm_, [&](auto& request) {
+      if (coded_.started()) return comm_.test(request);
+      comm_.finish(request, usual_deadline(comm_));
+      return true;
+    });
+  }
+  Report complete(const Deadline* given) override {
+    const Deadline deadline = given != nullptr ? *given : usual_deadline(comm_);
+    const auto wait = [&](auto& request) {
+      comm_.finish(request, deadline);
+      return true;
+    };
+    try {
+      r_.settle();
+      if (!local_) coded_.advance(exec_, comm_, wait);
+      decide(wait);
+      deliver();
+      commit();
+    } catch (...) {
+      close(false);
+      throw;
+    }
+    close(true);
+    return report_;
+  }
+  void abandon() noexcept override {
+    try {
+      comm_.abort("a reduction was dropped by an exception before it was complete");
+      close(false);
+    } catch (...) {  // the communicator is given up either way
+    }
+  }
+
+ private:
+  void begin(const std::string& trouble, std::span<const Slice<T>> slices,
+             Contribution contribution) {
+    active_ = true;
+    try {
+      report_ = {};
+      report_.step = r_.step();
+      trouble_ = trouble;
+      flags_span_ = flags_.template take<std::uint32_t>(exec_, 2);
+      exec_.for_each(2, kernel::Fill<std::uint32_t>{flags_span_.data(), 0});
+      take_on(slices);
+      compensate(contribution);
+      keep();
+      pack_kept();
+      send();
+    } catch (...) {
+      close(false);
+      throw;
+    }
+  }
+
+  /// The slices as pieces of the model; what is wrong with them all ranks are told later.
+  void take_on(std::span<const Slice<T>> slices) {
+    if (trouble_.empty()) {
+      pieces_.clear();
+      try {
+        r_.keeper_.introduce(slices);
+        pieces_.take(r_.keeper_.model(), slices);
+        r_.open(pieces_.gradient());
+      } catch (const PreconditionError& error) {
+        trouble_ = without_prefix(error.what());
+        pieces_.clear();
+        for (const auto& slice : slices) pieces_.expect(r_.keeper_.model(), slice.name);
+      }
+    }
+    report_.entries = pieces_.entries();
+    const Share own = share_of(pieces_.entries(), comm_.rank(), comm_.size());
+    report_.dense_bytes = sizeof(T) * (pieces_.entries() - own.size() +
+                                       own.size() * static_cast<std::size_t>(comm_.size() - 1));
+  }
+  void compensate(Contribution contribution) {
+    const StageTimer timer(report_.seconds.pack);
+    const bool nothing = contribution == Contribution::nothing;
+    if constexpr (remembers) {
+      r_.template bind<A>();
+      pieces_.compensate(exec_, nothing, &r_.feedback_);
+    } else {
+      pieces_.compensate(exec_, nothing, static_cast<NoFeedback*>(nullptr));
+    }
+  }
+  void keep() {
+    const StageTimer timer(report_.seconds.keep);
+    const SentMeter<C> meter(comm_, report_.bytes_sent);
+    if (r_.keeper_.due(r_.step())) {
+      r_.keeper_.refresh(exec_, comm_, pieces_.source(), r_.step(), r_.template statements<T>(),
+                         trouble_);
+    }
+    pieces_.lay_out(r_.keeper_.model().parts().size(), trouble_.empty(),
+                    [&](std::size_t part) { return r_.keeper_.slot(part); });
+    report_.kept = pieces_.packed();
+  }
+
+  /// Packs, and looks for what no rank may pass over. One rank alone only looks, where the values
+  /// would come back as they went.
+  void pack_kept() {
+    const StageTimer timer(report_.seconds.pack);
+    local_ = comm_.size() == 1 && is_in_place<typename R::codec_type> && !remembers;
+    std::uint32_t* const non_finite = flags_span_.data() + kernel::non_finite_flag;
+    std::uint32_t* const stray = flags_span_.data() + kernel::stray_flag;
+    if (!local_) packed_ = packed_buffer_.template take<S>(exec_, pieces_.packed() + 1);
+    if (!local_ && !trouble_.empty()) {
+      exec_.for_each(packed_.size(), kernel::Fill<S>{packed_.data(), S{}});
+    }
+    if (!trouble_.empty()) exec_.for_each(1, kernel::Fill<std::uint32_t>{non_finite, 1});
+    pieces_.each([&](const auto&, const auto& source, const auto& place, std::size_t) {
+      if (!local_) {
+        pack(exec_, r_.keeper_.mask(), source, packed_.data() + place.first,
+             r_.keeper_.slot(place.part), looks() ? non_finite : nullptr, scratch_);
+      } else if (looks()) {
+        find_non_finite(exec_, source.values(), non_finite, scratch_);
+      }
+      if (learned) find_stray(exec_, r_.keeper_.mask(), source, stray, scratch_);
+    });
+  }
+  void send() {
+    if (local_) return;
+    call_ = {pieces_.parts(), comm_.size(), r_.random(), {}};
+    const bool alone = pieces_.packed() == 0;
+    const bool flagged = learned || r_.options_.non_finite == NonFinite::propagate || alone;
+    coded_.start(exec_, comm_, call_, {mean(), looks(), flagged, remembers},
+                 packed_.first(pieces_.packed()), flags_span_, report_);
+    // A flag that travels alone, with no value beside it, is no payload.
+    if (alone && !learned) report_.payload_bytes = 0;
+  }
+
+  /// What the united flags mean: go on, take another path in this same call, or refuse the step.
+  template <class Wait>
+  void decide(Wait wait) {
+    report_.path = local_ ? Path::local : Path::packed;
+    const bool stray = read_flags();
+    // The NaN that flags a non-finite value in a float wire hides the strays of other ranks.
+    const bool hidden = report_.non_finite && carries_non_finite;
+    if (learned && (stray || hidden)) {
+      report_.path = Path::dense;
+      report_.kept = pieces_.entries();
+      if (!local_) send_plain(Everything{}, wait);
+      read_flags();
+      r_.keeper_.restart();
+    } else if (report_.non_finite && !local_ && !carries_non_finite) {
+      report_.path = Path::uncoded;
+      send_plain(r_.keeper_.mask(), wait);
+    }
+  }
+  bool read_flags() {
+    std::uint32_t flags[2];
+    exec_.read(as_const_span(flags_span_), std::span<std::uint32_t>(flags));
+    if (flags[kernel::non_finite_flag] != 0) {  // or a rank's call was wrong
+      const SentMeter<C> meter(comm_, report_.bytes_sent);
+      if (r_.options_.non_finite == NonFinite::reject) {
+        refuse(exec_, comm_, r_.keeper_.model(), pieces_.source(), r_.step(), trouble_);
+      }
+      refuse_trouble(exec_, comm_, trouble_);
+      report_.non_finite = looks();
+    }
+    return flags[kernel::stray_flag] != 0;
+  }
+  /// A float wire carries what is not finite; scaled integers do not.
+  static constexpr bool carries_non_finite =
+      R::codec_type::additive && !has_bounds<typename R::codec_type, E>;
+
+  /// The entries that `set` keeps, as they are, in place of what the codec made of them.
+  template <class Set, class Wait>
+  void send_plain(const Set& set, Wait wait) {
+    constexpr bool all = std::is_same_v<Set, Everything>;
+    const std::size_t n = all ? pieces_.entries() : pieces_.packed();
+    const auto values = plain_packed_.template take<T>(exec_, n + 1).first(n);
+    const auto kept = plain_kept_.template take<S>(exec_, all ? 0 : n);
+    pieces_.each([&](const auto&, const auto& source, const auto& place, std::size_t at) {
+      if constexpr (all) {
+        exec_.for_each(source.size, kernel::Convert<S, T>{source.data, values.data() + at});
+      } else {
+        pack(exec_, set, source, kept.data() + place.first, r_.keeper_.slot(place.part),
+             static_cast<std::uint32_t*>(nullptr), scratch_);
+      }
+    });
+    if (!all) exec_.for_each(n, kernel::Convert<S, T>{kept.data(), values.data()});
+    exec_.for_each(2, kernel::Fill<std::uint32_t>{flags_span_.data(), 0});  // all ranks know them
+    plain_.start(exec_, comm_, call_, {mean(), looks(), false, remembers}, values, flags_span_,
+                 report_);
+    plain_.advance(exec_, comm_, wait);
+  }
+
+  /// The reduced values go into the gradient; what is not kept becomes zero.
+  void deliver() {
+    const StageTimer timer(report_.seconds.unpack);
+    const auto values = report_.path == Path::packed ? coded_.values() : plain_.values();
+    pieces_.each([&](const auto& piece, const auto& source, const auto& place, std::size_t at) {
+      if (local_) {
+        if constexpr (std::is_same_v<S, T>) {
+          if (source.data != piece.data) exec_.copy(source.values(), piece.values());
+        }
+        if (report_.path != Path::dense && report_.kept != report_.entries) {
+          r_.keeper_.mask().clear(exec_, piece.first, piece.values());
+        }
+      } else if (report_.path == Path::dense) {
+        exec_.copy(as_const_span(values.subspan(at, piece.size)), piece.values());
+      } else {
+        unpack(exec_, r_.keeper_.mask(), values.data() + place.first, r_.keeper_.slot(place.part),
+               piece);
+      }
+    });
+    exec_.fence();
+  }
+
+  /// The residual takes in what was not conveyed, and the policy sees what was reduced.
+  void commit() {
+    const StageTimer timer(report_.seconds.commit);
+    if constexpr (remembers) {
+      const auto conveyed = report_.path == Path::packed ? coded_.conveyed() : plain_.conveyed();
+      remember<drops>(exec_, r_.keeper_, pieces_, conveyed, report_.path == Path::dense,
+                      r_.feedback_, r_.step());
+    }
+    r_.keeper_.observe(exec_, pieces_.gradient(), r_.step());
+  }
+
+  /// The call is over: its parts may be started again, and count for the step if it was accepted.
+  void close(bool accepted) {
+    active_ = false;
+    r_.close(pieces_.gradient(), accepted);
+  }
+  [[nodiscard]] bool mean() const { return r_.options_.reduction == Reduction::mean; }
+  [[nodiscard]] bool looks() const { return r_.options_.non_finite != NonFinite::ignore; }
+
+  R& r_;
+  E& exec_;
+  C& comm_;
+  Exchange<T, S, E, C, typename R::codec_type> coded_;
+  Exchange<T, T, E, C, Identity> plain_;
+  CallPieces<T, S, E> pieces_;
+  CodecCall call_;
+  Report report_;
+  std::string trouble_;
+  bool local_ = false;
+  std::span<std::uint32_t> flags_span_;
+  std::span<S> packed_;
+  Scratch<E> flags_, packed_buffer_, plain_packed_, plain_kept_, scratch_;
+};
+
+}  // namespace pactrain

@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: 2026 The pactrain authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <span>
+#include <string>
+
+#include <pactrain/core/pending.hpp>
+
+namespace pactrain {
+
+/// What a reducer does with its calls, whatever their value type.
+class CallBase : public PendingCall {
+ public:
+  virtual ~CallBase() = default;
+  /// Takes part in the other ranks' call, of the parts `names` or of all, with nothing but the news
+  /// that this rank's is wrong.
+  virtual void start_troubled(const std::string& trouble, std::span<const std::string> names) = 0;
+  /// Makes sure that every collective that the start of this call implies has been started.
+  virtual void settle() = 0;
+  /// Has it been started and not ended?
+  [[nodiscard]] bool active() const noexcept { return active_; }
+
+ protected:
+  bool active_ = false;
+};
+
+}  // namespace pactrain

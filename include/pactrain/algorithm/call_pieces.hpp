@@ -1,0 +1,118 @@
+// SPDX-FileCopyrightText: 2026 The pactrain authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cstddef>
+#include <set>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include <pactrain/algorithm/resolve.hpp>
+#include <pactrain/compress/compressor.hpp>
+#include <pactrain/core/buffer.hpp>
+#include <pactrain/core/executor.hpp>
+#include <pactrain/core/model.hpp>
+#include <pactrain/core/slices.hpp>
+#include <pactrain/kernel/pack.hpp>
+
+namespace pactrain {
+
+/// The pieces of one call: of the gradient (type T), of what is packed in its place (the source,
+/// type S), and the places of their parameters in the packed vector.
+template <GradientValue T, GradientValue S, Executor E>
+class CallPieces {
+ public:
+  [[nodiscard]] std::span<const Piece<T>> gradient() const { return gradient_; }
+  [[nodiscard]] std::span<const Piece<const S>> source() const { return source_; }
+  [[nodiscard]] std::span<const PackedPart> parts() const { return parts_; }
+  /// Entries of the gradient, and how many of them are packed.
+  [[nodiscard]] std::size_t entries() const noexcept { return entries_; }
+  [[nodiscard]] std::size_t packed() const noexcept { return packed_; }
+  /// The source as values in scratch memory, where it is not the gradient itself.
+  [[nodiscard]] std::span<S> sums() const { return sums_; }
+
+  void clear() {
+    gradient_.clear();
+    source_.clear();
+    expected_.clear();
+    entries_ = 0;
+  }
+  /// Nothing can be taken, but other ranks fill the place of part `name`, if the model has one.
+  void expect(const Model& model, const std::string& name) {
+    const std::size_t part = model.part_named(name);
+    if (part < model.parts().size()) expected_.insert(part);
+  }
+  /// Throws `PreconditionError` where the slices do not fit the model.
+  void take(const Model& model, std::span<const Slice<T>> slices) {
+    resolve(model, slices, gradient_);
+    for (const auto& piece : gradient_) entries_ += piece.size;
+  }
+
+  /// Makes the source: the gradient, or zeros if this rank contributes `nothing`; what `feedback`
+  /// remembers is added where it remembers anything.
+  template <class Feedback>
+  void compensate(E& exec, bool nothing, Feedback* feedback) {
+    std::span<T> zeros;
+    if (nothing) {
+      zeros = zeros_buffer_.template take<T>(exec, entries_);
+      exec.for_each(zeros.size(), kernel::Fill<T>{zeros.data(), T{}});
+    }
+    if (feedback != nullptr) sums_ = sums_buffer_.template take<S>(exec, entries_);
+    std::size_t at = 0;
+    for (const auto& piece : gradient_) {
+      Piece<T> from = piece;
+      if (nothing) from.data = zeros.data() + at;
+      if constexpr (requires { feedback->compensate(exec, from, sums_.data()); }) {
+        feedback->compensate(exec, from, sums_.data() + at);
+        source_.push_back({piece.part, piece.at, piece.first, piece.size, sums_.data() + at});
+      } else {
+        source_.push_back({piece.part, piece.at, piece.first, piece.size, from.data});
+      }
+      at += piece.size;
+    }
+  }
+
+  /// Places the parameters of the call in the packed vector; `slot(part)` is the first slot of a
+  /// part. Where nothing was taken, the expected parts are placed, or all of the model.
+  template <class Slot>
+  void lay_out(std::size_t model_parts, bool taken, Slot slot) {
+    parts_.clear();
+    packed_ = 0;
+    const auto add = [&](std::size_t part) {
+      const std::size_t size = slot(part + 1) - slot(part);
+      parts_.push_back({part, packed_, size});
+      packed_ += size;
+    };
+    if (!taken) {
+      for (const std::size_t part : expected_) add(part);
+      for (std::size_t part = 0; expected_.empty() && part < model_parts; ++part) add(part);
+    }
+    for (const auto& piece : gradient_) {
+      if (parts_.empty() || parts_.back().part != piece.part) add(piece.part);
+    }
+  }
+
+  /// f(piece of the gradient, piece of the source, place in the packed vector, entries before).
+  template <class F>
+  void each(F f) const {
+    std::size_t place = 0, at = 0;
+    for (std::size_t i = 0; i < gradient_.size(); ++i) {
+      while (parts_[place].part != gradient_[i].part) ++place;
+      f(gradient_[i], source_[i], parts_[place], at);
+      at += gradient_[i].size;
+    }
+  }
+
+ private:
+  std::vector<Piece<T>> gradient_;
+  std::vector<Piece<const S>> source_;
+  std::vector<PackedPart> parts_;
+  std::set<std::size_t> expected_;
+  std::size_t entries_ = 0, packed_ = 0;
+  std::span<S> sums_;
+  Scratch<E> zeros_buffer_, sums_buffer_;
+};
+
+}  // namespace pactrain

@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: 2026 The pactrain authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <typeinfo>
+#include <vector>
+
+#include <pactrain/algorithm/agreement.hpp>
+#include <pactrain/core/archive.hpp>
+#include <pactrain/core/options.hpp>
+
+namespace pactrain {
+
+/// What a reducer is made of, as numbers: compared over ranks, and with a saved state.
+class ReducerIdentity {
+ public:
+  template <class Mask, class Policy, class Codec, class Feedback>
+  [[nodiscard]] static ReducerIdentity of(int ranks, const Policy& policy, const Codec& codec,
+                                          const Feedback& feedback, const ReduceOptions& options) {
+    ReducerIdentity identity;
+    identity.ranks_ = static_cast<std::uint64_t>(ranks);
+    identity.words_ = {
+        kernel::mix(policy.fingerprint(), kind_of<Policy>()), kind_of<Mask>(),
+        kernel::mix(codec.fingerprint(), kind_of<Codec>()),
+        kernel::mix(feedback.fingerprint(), kind_of<Feedback>()),
+        Fingerprint{}(options.reduction)(options.non_finite)(options.seed).value()};
+    return identity;
+  }
+
+  void state(std::vector<Statement>& statements) const {
+    for (std::size_t i = 0; i < words_.size(); ++i) {
+      statements.push_back({names[i], words_[i], false});
+    }
+  }
+  void save(Writer& writer) const {
+    writer.value(magic);
+    writer.value(version);
+    writer.value(ranks_);
+    for (const std::uint64_t word : words_) writer.value(word);
+  }
+  /// Throws `StateError` unless the state is of such a reducer.
+  void expect(Reader& reader) const {
+    reader.expect(magic, "format");
+    reader.expect(version, "version of the format");
+    reader.expect(ranks_, "number of ranks");
+    for (std::size_t i = 0; i < words_.size(); ++i) reader.expect(words_[i], names[i]);
+  }
+
+ private:
+  static constexpr std::uint64_t magic = 0x6e69617274636170u;  // "pactrain"
+  static constexpr std::uint64_t version = 1;
+  static constexpr const char* names[] = {"policy", "mask representation", "codec", "feedback",
+                                          "options"};
+  template <class T>
+  [[nodiscard]] static std::uint64_t kind_of() {
+    std::uint64_t sum = 0, place = 0;
+    for (const char* c = typeid(T).name(); *c != 0; ++c) {
+      sum = kernel::mix(sum ^ static_cast<unsigned char>(*c), ++place);
+    }
+    return sum;
+  }
+
+  std::uint64_t ranks_ = 0;
+  std::array<std::uint64_t, 5> words_{};
+};
+
+}  // namespace pactrain

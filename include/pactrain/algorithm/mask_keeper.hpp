@@ -1,0 +1,223 @@
+// SPDX-FileCopyrightText: 2026 The pactrain authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <pactrain/algorithm/agreement.hpp>
+#include <pactrain/core/archive.hpp>
+#include <pactrain/core/backend.hpp>
+#include <pactrain/core/error.hpp>
+#include <pactrain/core/model.hpp>
+#include <pactrain/mask/mask.hpp>
+#include <pactrain/policy/policy.hpp>
+
+namespace pactrain {
+
+/// The mask that stands, and how it follows the policy: built where the policy's answer changes,
+/// agreed by all ranks before it counts, and taken back if the step that brought it is refused.
+template <class Policy, class Mask, Backend B>
+class MaskKeeper {
+  using E = typename B::executor_type;
+  using C = typename B::communicator_type;
+  using MaskOn = typename Mask::template on<E>;
+  using PolicyOn = typename Policy::template on<E>;
+
+ public:
+  explicit MaskKeeper(const Policy& policy) : options_(policy), policy_(policy) {
+    if constexpr (requires { policy.weights.parts(); }) {
+      if (!policy.weights.empty()) set_model(model_of(policy.weights));
+    }
+  }
+
+  [[nodiscard]] const Model& model() const noexcept { return model_; }
+  [[nodiscard]] const MaskOn& mask() const noexcept { return masks_[current_]; }
+  [[nodiscard]] PolicyOn& policy() noexcept { return policy_; }
+  /// Is there a mask yet?
+  [[nodiscard]] bool stands() const noexcept { return stands_; }
+  /// Has it changed since the last commit?
+  [[nodiscard]] bool changed() const noexcept { return changed_; }
+  /// The first slot of part `part`; one entry more than there are parts.
+  [[nodiscard]] std::size_t slot(std::size_t part) const { return slots_[part]; }
+
+  /// Fixes the layout where the policy's weights have not.
+  template <class T>
+  void introduce(std::span<const Slice<T>> slices) {
+    if (!model_.parts().empty()) return;
+    Model model;
+    for (const auto& slice : slices) model.add(slice.name, slice.values.size());
+    set_model(std::move(model));
+    introduced_ = true;
+  }
+
+  /// Must `refresh` be called before this step's values can be packed?
+  [[nodiscard]] bool due(Step step) const {
+    return !agreed_ || Policy::support != Support::shared || policy_.revision(step) != revision_;
+  }
+
+  /// Builds this step's mask from the policy, and makes all ranks agree on it and on `statements`.
+  /// `trouble` is what this rank has found wrong before; `gradient` its pieces, for local policies.
+  /// Throws the same error on all ranks, with mask and layout as they were. Collective; waits.
+  template <class S>
+  void refresh(E& exec, C& comm, std::span<const Piece<const S>> gradient, Step step,
+               std::vector<Statement> statements, std::string trouble) {
+    const std::uint64_t revision = Policy::support == Support::shared ? policy_.revision(step) : 0;
+    const bool rebuild = !stands_ || Policy::support != Support::shared || revision != revision_;
+    MaskOn& next = rebuild ? masks_[1 - current_] : masks_[current_];
+    if (rebuild && trouble.empty()) trouble = build(exec, comm, next, gradient, step);
+    if (!agreed_ || Policy::support == Support::shared) {
+      if constexpr (Policy::support == Support::shared) {
+        statements.push_back(
+            {"mask", trouble.empty() ? next.fingerprint(exec, 0, model_.size()) : 0, false});
+      }
+      const auto locate = [&](std::string_view field) { return located(exec, comm, next, field); };
+      try {
+        agree(exec, comm, std::span<const Statement>(statements), trouble, locate);
+      } catch (...) {
+        if (!agreed_ && introduced_) set_model({});
+        throw;
+      }
+    } else if (!trouble.empty()) {
+      begin_empty(exec, next);  // the others unite with nothing of ours, and hear why at the end
+    }
+    if constexpr (Policy::support == Support::local) next.unite(exec, comm);
+    if constexpr (Policy::support == Support::led) {
+      next.broadcast(exec, comm, policy_.leader(step, comm.size()));
+    }
+    if (rebuild) {
+      before_ = {revision_, stands_};
+      current_ = 1 - current_;
+      revision_ = revision;
+      changed_ = true;
+      find_slots(exec);
+    }
+    stands_ = agreed_ = true;
+  }
+  /// A learned mask was found wrong: the policy starts to learn anew.
+  void restart() {
+    if constexpr (requires { policy_.restart(); }) policy_.restart();
+  }
+  /// A learning policy sees what was reduced.
+  template <class T>
+  void observe(E& exec, std::span<const Piece<T>> reduced, Step step) {
+    if constexpr (is_learned<Policy>) {
+      policy_.observe(exec, model_, reduced, step);
+    }
+  }
+  /// The step was accepted: the mask is final.
+  void commit() noexcept { changed_ = false; }
+  /// The step was refused: the mask before it stands again.
+  void roll_back(E& exec) {
+    if (!changed_) return;
+    current_ = 1 - current_;
+    std::tie(revision_, stands_) = before_;
+    changed_ = false;
+    if (stands_) find_slots(exec);
+    else agreed_ = false;
+  }
+
+  void save(E& exec, Writer& writer) const {
+    writer.value(model_.parts().size());
+    for (const Part& part : model_.parts()) {
+      writer.value(part.name);
+      writer.value(part.size);
+    }
+    writer.value(revision_);
+    writer.value(stands_);
+    if (stands_) mask().save(exec, writer);
+    if constexpr (requires { policy_.save(exec, writer); }) policy_.save(exec, writer);
+  }
+  /// Reads into this keeper, which is to be dropped if this throws.
+  void load(E& exec, Reader& reader, const Model& expected) {
+    const std::uint64_t parts = reader.value();
+    Model model;
+    for (std::uint64_t i = 0; i < parts; ++i) {
+      std::string name = reader.text(1u << 16);
+      model.add(std::move(name), reader.value());
+    }
+    if (!expected.parts().empty() && model.fingerprint() != expected.fingerprint()) {
+      throw StateError("pactrain: the state is of another model (its parameters have other sizes); "
+                       "load the state of this one");
+    }
+    set_model(expected.parts().empty() ? std::move(model) : expected);
+    revision_ = reader.value();
+    stands_ = reader.value() != 0;
+    if (stands_) {
+      masks_[current_].load(exec, model_, reader);
+      find_slots(exec);
+    }
+    if constexpr (requires { policy_.load(exec, model_, reader); }) {
+      policy_.load(exec, model_, reader);
+    }
+  }
+
+ private:
+  void set_model(Model model) {
+    model_ = std::move(model);
+    whole_.clear();
+    cut<const float>(model_, 0, model_.size(), nullptr, whole_);
+  }
+  /// Where masks differ, if it is they that differ, or the policies that chose them.
+  std::string located(E& exec, C& comm, const MaskOn& mask, std::string_view field) {
+    if (Policy::support != Support::shared || (field != "mask" && field != "policy")) return {};
+    const std::uint64_t mine = mask.fingerprint(exec, 0, model_.size());
+    const auto all = gather_host_values(exec, comm, std::span<const std::uint64_t>(&mine, 1));
+    if (odd_one_out(all).rank < 0) return {};
+    const std::size_t at = first_difference(exec, comm, mask, model_.size());
+    return (field == "mask" ? " at position " : "; their masks differ from position ") +
+           std::to_string(at) + " (" + model_.describe(at) + ")";
+  }
+  void begin_empty(E& exec, MaskOn& mask) {
+    mask.begin(exec, model_);
+    mask.end(exec);
+  }
+  /// Returns what went wrong, if anything.
+  template <class S>
+  std::string build(E& exec, C& comm, MaskOn& mask, std::span<const Piece<const S>> gradient,
+                    Step step) {
+    try {
+      mask.begin(exec, model_);
+      if constexpr (Policy::support == Support::shared) {
+        const std::span<const Piece<const float>> whole(whole_);
+        policy_.prepare(exec, model_, whole, step);
+        for (const auto& piece : whole) mask.assign(exec, piece, policy_.keep(piece));
+      } else {
+        if constexpr (Policy::support == Support::led) {
+          if (comm.rank() != policy_.leader(step, comm.size())) return {};
+        }
+        policy_.prepare(exec, model_, gradient, step);
+        for (const auto& piece : gradient) mask.assign(exec, piece, policy_.keep(piece));
+      }
+      mask.end(exec);
+    } catch (const PreconditionError& error) {
+      return error.what();
+    }
+    return {};
+  }
+  void find_slots(E& exec) {
+    slots_.clear();
+    for (const Part& part : model_.parts()) slots_.push_back(mask().slot(exec, part.first));
+    slots_.push_back(mask().count());
+  }
+
+  Policy options_;
+  PolicyOn policy_;
+  Model model_;
+  std::vector<Piece<const float>> whole_;
+  std::array<MaskOn, 2> masks_;
+  std::size_t current_ = 0;
+  std::vector<std::size_t> slots_;
+  std::uint64_t revision_ = 0;
+  bool stands_ = false, agreed_ = false, changed_ = false, introduced_ = false;
+  std::pair<std::uint64_t, bool> before_{0, false};
+};
+
+}  // namespace pactrain

@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: 2026 The pactrain authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <pactrain/algorithm/agreement.hpp>
+#include <pactrain/core/backend.hpp>
+#include <pactrain/core/collectives.hpp>
+#include <pactrain/core/slices.hpp>
+
+namespace pactrain {
+
+/// Gives all ranks the values that rank `root` has, so that replicas start alike. `x` is a vector,
+/// a span or a list of slices, of the same sizes on all ranks (else `RankMismatch`, and nothing has
+/// moved). Collective; waits.
+template <Backend B, Sliceable X>
+void broadcast(B& backend, X&& x, int root = 0) {
+  with_slices(x, [&](auto slices) {
+    std::uint64_t size = 0, sizes = slices.size();
+    for (std::size_t i = 0; i < slices.size(); ++i) {
+      size += slices[i].values.size();
+      sizes += kernel::mix(slices[i].values.size(), i);
+    }
+    const Statement statements[] = {
+        {"size", size, true},
+        {"sizes of slices", sizes, false},
+        {"value type", static_cast<std::uint64_t>(value_type<slice_value_t<X>>), false}};
+    agree(backend.executor(), backend.communicator(), std::span<const Statement>(statements), {},
+          [](std::string_view) { return std::string(); });
+    for (const auto& slice : slices) {
+      broadcast(backend.executor(), backend.communicator(), slice.values, root);
+    }
+  });
+}
+
+}  // namespace pactrain

@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: 2026 The pactrain authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <pactrain/core/executor.hpp>
+#include <pactrain/core/random.hpp>
+#include <pactrain/core/value_type.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace pactrain {
+
+/// The packed values of one parameter: `size` values from `first` on in the packed vector.
+struct PackedPart {
+  std::size_t part = 0, first = 0, size = 0;
+  friend bool operator==(const PackedPart&, const PackedPart&) = default;
+};
+
+/// What a codec is told of a call besides the values.
+struct CodecCall {
+  std::span<const PackedPart> parts;  ///< they follow each other and cover the packed vector
+  int ranks = 1;
+  Random random;                    ///< of this rank: ranks draw independently
+  std::span<const float> agreed{};  ///< the bounds after Max over ranks, in executor memory
+};
+
+/// The types that the elements of an additive wire may have.
+template <ReducibleValue... W>
+struct WireTypes {};
+
+namespace detail {
+template <class O>
+concept SumsWires = requires(const O& codec, int ranks) {
+  { codec.template wire_type<float>(ranks) } -> std::same_as<ValueType>;
+};
+template <class O>
+concept GathersWires = requires(const O& codec, const CodecCall& call) {
+  { codec.template wire_bytes<float>(call) } -> std::same_as<std::size_t>;
+};
+}  // namespace detail
+
+/// WHAT a packed value looks like on the wire. A codec is an aggregate of options; its `on<E>`
+/// holds what lives in executor memory. It sees values by parameter, no positions and no ranks'
+/// other data; blocks and scales never cross a parameter.
+///
+/// Options have `additive` (a constant: may wires be added element by element before decoding?),
+/// `fingerprint()` and, where additive, `wires<S>`: the `WireTypes` that wires may be made of.
+/// `on<E>` has, for values of type S (A is `arithmetic_t<S>`):
+/// - `on(options)`;
+/// - additive: `wire_type<S>(ranks)`, one of `wires<S>`: one such element a value; integers must
+///   hold the sum of `ranks` of them. Otherwise: `wire_bytes<S>(call)`: bytes of one rank's wire.
+/// - optionally `bounds_count(call)` and `bounds(exec, call, values, out)`: numbers whose maximum
+///   over ranks `encode` needs, as floats that are not below them; non-finite values are skipped.
+///   Codecs with integer wires have them, for the flags of a step ride beside them.
+/// - `encode(exec, call, values, wire)`: wire is bytes in executor memory;
+/// - `decode_add(exec, call, wire, sum)`: adds what a wire (of one rank, or of all ranks summed)
+///   means to `sum`, a span of A.
+///
+/// A float wire carries NaN as NaN; a wire that cannot decodes the values that share a scale with
+/// it to NaN, or reports by its bounds. `Identity` is marked `in_place`: wire and values are one.
+template <class Z, class E>
+concept Compressor =
+    Executor<E> && std::copyable<Z> &&
+    requires(const Z& options, typename Z::template on<E>& codec, E& exec, const CodecCall& call,
+             std::span<const float> values, std::span<std::byte> wire,
+             std::span<const std::byte> received, std::span<float> sum) {
+      requires std::same_as<decltype(Z::additive), const bool>;
+      { options.fingerprint() } -> std::same_as<std::uint64_t>;
+      requires std::constructible_from<typename Z::template on<E>, const Z&>;
+      codec.encode(exec, call, values, wire);
+      codec.decode_add(exec, call, received, sum);
+    } &&
+    ((Z::additive && detail::SumsWires<typename Z::template on<E>>) ||
+     (!Z::additive && detail::GathersWires<typename Z::template on<E>>));
+
+/// Is the wire the packed values themselves?
+template <class Z>
+inline constexpr bool is_in_place = requires { requires Z::in_place; };
+
+/// Does the codec need a maximum over ranks before it encodes?
+template <class Z, class E>
+inline constexpr bool has_bounds = requires(typename Z::template on<E>& codec,
+                                            const CodecCall& call) { codec.bounds_count(call); };
+
+}  // namespace pactrain

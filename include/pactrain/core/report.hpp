@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: 2026 The pactrain authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+#include <pactrain/core/model.hpp>
+
+namespace pactrain {
+
+/// How a call's values travelled.
+enum class Path {
+  packed,   ///< the kept entries, by the codec
+  uncoded,  ///< the kept entries as they are: the codec could not carry a non-finite value
+  dense,    ///< all entries: a learned mask was found to be wrong in this very step
+  local     ///< nothing had to travel: one rank
+};
+
+constexpr const char* name_of(Path path) {
+  constexpr const char* names[] = {"packed", "uncoded", "dense", "local"};
+  return names[static_cast<std::size_t>(path)];
+}
+
+/// Seconds of one call by stage, measured on the host (on an asynchronous executor: of queueing).
+struct Stages {
+  double keep = 0;        ///< policy, mask and agreement: next to nothing between revisions
+  double pack = 0;        ///< feedback's compensation and packing
+  double encode = 0;      ///< the codec, and its bounds
+  double collective = 0;  ///< starting, progressing and waiting
+  double decode = 0;      ///< the codec, and the check of the result
+  double unpack = 0;      ///< into the gradient
+  double commit = 0;      ///< residual and state
+
+  [[nodiscard]] double total() const {
+    return keep + pack + encode + collective + decode + unpack + commit;
+  }
+};
+
+/// What a call did. Bytes are this rank's.
+struct Report {
+  Step step = 0;
+  std::size_t entries = 0;          ///< of the gradient
+  std::size_t kept = 0;             ///< of these
+  std::uint64_t payload_bytes = 0;  ///< the vector that was summed (a learned mask's flag included)
+  /// As the communicator counted them: flags, bounds, unions of masks and agreement included.
+  std::uint64_t bytes_sent = 0;
+  std::uint64_t dense_bytes = 0;    ///< what the dense sum would have sent
+  Path path = Path::packed;
+  bool non_finite = false;  ///< an infinity or a NaN was seen, on some rank
+  Stages seconds;
+};
+
+/// Adds the bytes that a communicator sends during its lifetime to a count.
+template <class C>
+class SentMeter {
+ public:
+  SentMeter(const C& comm, std::uint64_t& bytes)
+      : comm_(&comm), bytes_(&bytes), before_(comm.bytes_sent()) {}
+  SentMeter(const SentMeter&) = delete;
+  SentMeter& operator=(const SentMeter&) = delete;
+  ~SentMeter() { *bytes_ += comm_->bytes_sent() - before_; }
+
+ private:
+  const C* comm_;
+  std::uint64_t* bytes_;
+  std::uint64_t before_;
+};
+
+/// Adds the seconds of its lifetime to a stage.
+class StageTimer {
+ public:
+  explicit StageTimer(double& seconds)
+      : seconds_(&seconds), start_(std::chrono::steady_clock::now()) {}
+  StageTimer(const StageTimer&) = delete;
+  StageTimer& operator=(const StageTimer&) = delete;
+  ~StageTimer() {
+    *seconds_ +=
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  double* seconds_;
+  std::chrono::steady_clock::time_point start_;
+};
+
+}  // namespace pactrain

@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: 2026 The pactrain authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <pactrain/core/archive.hpp>
+#include <pactrain/core/executor.hpp>
+#include <pactrain/core/model.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace pactrain {
+
+namespace archetype {
+struct SeeResidual {
+  template <class R>
+  void operator()(std::span<R> residual) const;
+};
+}  // namespace archetype
+
+namespace detail {
+template <class O, class F, class E>
+concept Remembers = std::constructible_from<O, const F&> &&
+                    requires(O& feedback, E& exec, Piece<const float> piece, float* out,
+                             std::span<const float> missed, Writer& writer, Reader& reader) {
+                      feedback.template resize<float>(exec, std::size_t{});
+                      feedback.compensate(exec, piece, out);
+                      feedback.commit(exec, std::size_t{}, missed, Step{});
+                      feedback.residual(exec, archetype::SeeResidual{});
+                      feedback.save(exec, writer);
+                      feedback.load(exec, reader);
+                    };
+}  // namespace detail
+
+/// What is REMEMBERED of what was not conveyed, by parameter: dense over the model, so that neither
+/// buckets nor mask changes move it. It sees gradients and what was missed; no mask and no wire.
+///
+/// Options have `fingerprint()` and `active`, a constant: false if nothing is ever remembered, and
+/// then nothing else is needed. Otherwise `on<E>` has
+/// - `on(options)`; `resize(exec, size)`: the residual of a model of that size, zero;
+/// - `compensate(exec, piece, out)`: out = gradient + residual, in `arithmetic_t` of the gradient;
+/// - `commit(exec, first, missed, step)`: takes in what entries first ... did not convey;
+/// - `residual(exec, f)`: calls f(std::span<R>) with the stored residual, for clearing;
+/// - `save(exec, writer)`, `load(exec, reader)`.
+template <class F, class E>
+concept Feedback = Executor<E> && std::copyable<F> && requires(const F& options) {
+  requires std::same_as<decltype(F::active), const bool>;
+  { options.fingerprint() } -> std::same_as<std::uint64_t>;
+} && (!F::active || detail::Remembers<typename F::template on<E>, F, E>);
+
+/// Nothing is remembered: what is not conveyed is lost, as far as the codec loses anything.
+struct NoFeedback {
+  static constexpr bool active = false;
+  [[nodiscard]] std::uint64_t fingerprint() const { return 0; }
+};
+
+namespace detail {
+template <class F, class E>
+struct feedback_on {
+  struct type {
+    explicit type(const F&) {}
+  };
+};
+template <class F, class E>
+  requires(F::active)
+struct feedback_on<F, E> {
+  using type = typename F::template on<E>;
+};
+}  // namespace detail
+
+/// The state of a feedback on an executor; empty where nothing is remembered.
+template <class F, class E>
+using feedback_on = typename detail::feedback_on<F, E>::type;
+
+}  // namespace pactrain

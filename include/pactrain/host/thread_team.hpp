@@ -1,0 +1,196 @@
+// SPDX-FileCopyrightText: 2026 The pactrain authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <pactrain/core/buffer.hpp>
+#include <pactrain/core/communicator.hpp>
+#include <pactrain/core/error.hpp>
+#include <pactrain/host/executor.hpp>
+
+namespace pactrain {
+
+/// What a collective is; all ranks must call the same one.
+struct ThreadCall {
+  const char* name = "";
+  std::uint64_t element = 0;  ///< value type, or bytes per element
+  std::uint64_t count = 0;    ///< entries, or a hash of the counts
+  std::uint64_t root = 0;
+  friend bool operator==(const ThreadCall&, const ThreadCall&) = default;
+};
+
+/// A collective under way among threads. Contributions are copied into it, so that a rank that
+/// gives up leaves nothing behind that another one still reads.
+struct ThreadOperation {
+  struct Seat {
+    bool posted = false;
+    Scratch<HostExecutor> staging;
+    std::size_t bytes = 0;
+    std::vector<std::size_t> counts;  ///< elements for each rank, of an all-to-all
+  };
+  ThreadCall call;
+  std::vector<Seat> seats;
+  Scratch<HostExecutor> result;
+  int posted = 0, claimed = 0, reduced = 0, done = 0;
+};
+
+/// What the ranks of one process share: collectives under way, and who has left or failed.
+class ThreadTeam {
+ public:
+  explicit ThreadTeam(int size, std::chrono::nanoseconds timeout = std::chrono::minutes(10))
+      : size_(size), timeout_(timeout), next_(static_cast<std::size_t>(size)),
+        left_(static_cast<std::size_t>(size)) {
+    expects(size > 0, "a team needs at least one rank");
+  }
+
+  [[nodiscard]] int size() const noexcept { return size_; }
+  [[nodiscard]] std::chrono::nanoseconds timeout() const noexcept { return timeout_; }
+
+  /// The next collective of `rank`, where its contribution is to be put.
+  ThreadOperation& open(int rank, const ThreadCall& call) {
+    const std::lock_guard lock(mutex_);
+    rethrow_failure();
+    const std::size_t sequence = next_[static_cast<std::size_t>(rank)]++ - retired_;
+    if (sequence == active_.size()) active_.push_back(fresh(call));
+    ThreadOperation& operation = *active_[sequence];
+    if (!(operation.call == call)) refuse(operation, rank, call);
+    return operation;
+  }
+  /// The contribution is complete.
+  void post(ThreadOperation& operation, int rank) {
+    const std::lock_guard lock(mutex_);
+    operation.seats[static_cast<std::size_t>(rank)].posted = true;
+    if (++operation.posted == size_) changed_.notify_all();
+  }
+  /// The next share of the reduction that nobody has taken on, or -1. Whoever waits works, so a
+  /// reduction never depends on a rank that is busy elsewhere.
+  int claim(ThreadOperation& operation) {
+    const std::lock_guard lock(mutex_);
+    return operation.claimed < size_ ? operation.claimed++ : -1;
+  }
+  void reduced(ThreadOperation& operation) {
+    const std::lock_guard lock(mutex_);
+    if (++operation.reduced == size_) changed_.notify_all();
+  }
+  /// `rank` needs the operation no more; the last one gives it back for the next.
+  void done(ThreadOperation& operation) {
+    const std::lock_guard lock(mutex_);
+    ++operation.done;
+    while (!active_.empty() && active_.front()->done == size_) {
+      idle_.push_back(std::move(active_.front()));
+      active_.pop_front();
+      ++retired_;
+    }
+  }
+
+  /// Has the count reached the team's size? Throws where it cannot any more.
+  bool ready(const ThreadOperation& operation, int ThreadOperation::*count) {
+    const std::lock_guard lock(mutex_);
+    return operation.*count == size_ || (check(operation, count), false);
+  }
+  /// Waits for it until `deadline`.
+  void wait(const ThreadOperation& operation, int ThreadOperation::*count, Deadline deadline) {
+    std::unique_lock lock(mutex_);
+    while (operation.*count != size_) {
+      check(operation, count);
+      if (changed_.wait_until(lock, deadline) == std::cv_status::timeout &&
+          operation.*count != size_) {
+        fail(std::make_exception_ptr(DeadlineExceeded(
+            std::string("pactrain: ") + operation.call.name + " reached its deadline (waiting for " +
+            missing(operation) + "); look there for the cause, or set a longer timeout")));
+        rethrow_failure();
+      }
+    }
+  }
+
+  /// `rank` has ended; whoever waits for it hears of it.
+  void leave(int rank) {
+    const std::lock_guard lock(mutex_);
+    left_[static_cast<std::size_t>(rank)] = true;
+    changed_.notify_all();
+  }
+  /// Every wait of the team, now and later, fails with `why`.
+  void abort(const std::string& why) {
+    const std::lock_guard lock(mutex_);
+    fail(std::make_exception_ptr(PeerLost("pactrain: " + why)));
+  }
+
+ private:
+  std::unique_ptr<ThreadOperation> fresh(const ThreadCall& call) {
+    std::unique_ptr<ThreadOperation> operation;
+    if (idle_.empty()) {
+      operation = std::make_unique<ThreadOperation>();
+      operation->seats.resize(static_cast<std::size_t>(size_));
+    } else {
+      operation = std::move(idle_.back());
+      idle_.pop_back();
+    }
+    operation->call = call;
+    operation->posted = operation->claimed = operation->reduced = operation->done = 0;
+    for (auto& seat : operation->seats) seat.posted = false;
+    return operation;
+  }
+  void fail(std::exception_ptr why) {
+    if (!failure_) failure_ = std::move(why);
+    changed_.notify_all();
+  }
+  void rethrow_failure() const {
+    if (failure_) std::rethrow_exception(failure_);
+  }
+  void check(const ThreadOperation& operation, int ThreadOperation::*) {
+    rethrow_failure();
+    for (std::size_t rank = 0; rank < left_.size(); ++rank) {
+      if (left_[rank] && !operation.seats[rank].posted) {
+        fail(std::make_exception_ptr(PeerLost(
+            "pactrain: rank " + std::to_string(rank) + " ended before " + operation.call.name +
+            " (the other ranks wait for it); make every rank call as often")));
+        rethrow_failure();
+      }
+    }
+  }
+  void refuse(const ThreadOperation& operation, int rank, const ThreadCall& call) {
+    const char* field = operation.call.name != call.name         ? "operation"
+                        : operation.call.element != call.element ? "value type"
+                        : operation.call.root != call.root       ? "root"
+                                                                 : "size";
+    fail(std::make_exception_ptr(
+        RankMismatch("pactrain: rank " + std::to_string(rank) + " called " + call.name +
+                         " where other ranks called " + operation.call.name + ", with another " +
+                         field + "; make all ranks call alike",
+                     rank, field)));
+    rethrow_failure();
+  }
+  static std::string missing(const ThreadOperation& operation) {
+    std::string ranks;
+    for (std::size_t rank = 0; rank < operation.seats.size(); ++rank) {
+      if (operation.seats[rank].posted) continue;
+      ranks += (ranks.empty() ? "rank " : ", rank ") + std::to_string(rank);
+    }
+    return ranks.empty() ? "ranks that came but do not progress" : ranks;
+  }
+
+  const int size_;
+  const std::chrono::nanoseconds timeout_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::unique_ptr<ThreadOperation>> active_;
+  std::vector<std::unique_ptr<ThreadOperation>> idle_;
+  std::vector<std::size_t> next_;
+  std::size_t retired_ = 0;
+  std::vector<bool> left_;
+  std::exception_ptr failure_;
+};
+
+}  // namespace pactrain

@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: 2026 The pactrain authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include <pactrain/core/config.hpp>
+#include <pactrain/core/value_type.hpp>
+#include <pactrain/kernel/cast.hpp>
+
+namespace pactrain::kernel {
+
+/// Places of the two flags of a call.
+inline constexpr std::size_t non_finite_flag = 0, stray_flag = 1;
+
+/// The flags as one element of a float wire: NaN for a non-finite value, else 1 for a stray. Sums
+/// and means of such elements are NaN or non-zero exactly if one of them is.
+template <class W>
+struct WriteFlags {
+  const std::uint32_t* flags;
+  W* element;
+  PACTRAIN_FN void operator()(std::size_t) const {
+    const float stray = flags[stray_flag] != 0 ? 1.0f : 0.0f;
+    *element = cast<W>(flags[non_finite_flag] != 0 ? std::numeric_limits<float>::quiet_NaN() : stray);
+  }
+};
+
+/// The flags that an element carries, after the sum.
+template <class W>
+struct ReadFlags {
+  const W* element;
+  std::uint32_t* flags;
+  PACTRAIN_FN void operator()(std::size_t) const {
+    if (!is_finite(*element)) flags[non_finite_flag] = 1;
+    else if (magnitude(*element) != 0) flags[stray_flag] = 1;
+  }
+};
+
+/// The first element of a float wire becomes NaN where this rank has a non-finite value.
+template <class W>
+struct Poison {
+  const std::uint32_t* flags;
+  W* element;
+  PACTRAIN_FN void operator()(std::size_t) const {
+    if (flags[non_finite_flag] != 0) *element = cast<W>(std::numeric_limits<float>::quiet_NaN());
+  }
+};
+
+/// flags[i] becomes the union over ranks of the i-th word that begins `step` bytes apart.
+struct UniteFlags {
+  const std::byte* first;
+  std::size_t step, ranks;
+  std::uint32_t* flags;
+  PACTRAIN_FN void operator()(std::size_t i) const {
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
+      flags[i] |= reinterpret_cast<const std::uint32_t*>(first + rank * step)[i];
+    }
+  }
+};
+
+}  // namespace pactrain::kernel

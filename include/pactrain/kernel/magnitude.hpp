@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: 2026 The pactrain authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <pactrain/core/config.hpp>
+#include <pactrain/core/value_type.hpp>
+#include <pactrain/kernel/bits.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace pactrain::kernel {
+
+/// Which entries of a run take part: those whose bit is set, the run's first entry at position
+/// `first`; all of them where there are no words.
+struct Among {
+  const Word* words = nullptr;
+  std::size_t first = 0;
+  PACTRAIN_FN bool operator()(std::size_t i) const {
+    const std::size_t position = first + i;
+    return words == nullptr || (words[position / word_bits] >> position % word_bits & 1) != 0;
+  }
+};
+
+/// Where a run is cut: entries above `bar` are kept, and those equal to it at indices < `below`.
+template <class T>
+struct Cut {
+  bits_t<T> bar = 0;
+  std::size_t below = 0;
+};
+
+/// Keeps what lies above a cut.
+template <class T>
+struct KeepLargest {
+  const T* x;
+  Among among;
+  Cut<T> cut;
+  PACTRAIN_FN bool operator()(std::size_t i) const {
+    const bits_t<T> size = magnitude(x[i]);
+    return among(i) && (size > cut.bar || (size == cut.bar && i < cut.below));
+  }
+};
+
+/// Keeps magnitudes of at least `bar`; NaNs, which lie above infinity, too.
+template <class T>
+struct KeepAtLeast {
+  const T* x;
+  bits_t<T> bar;
+  PACTRAIN_FN bool operator()(std::size_t i) const { return magnitude(x[i]) >= bar; }
+};
+
+/// 1 for entries that take part and whose magnitude is at least `bar`.
+template <class T>
+struct CountAtLeast {
+  const T* x;
+  Among among;
+  bits_t<T> bar;
+  PACTRAIN_FN std::size_t operator()(std::size_t i) const {
+    return static_cast<std::size_t>(magnitude(x[i]) >= bar && among(i));
+  }
+};
+
+/// 1 for entries that take part and whose magnitude is `bar`; entry `begin` comes first.
+template <class T>
+struct CountEqual {
+  const T* x;
+  Among among;
+  bits_t<T> bar;
+  std::size_t begin = 0;
+  PACTRAIN_FN std::size_t operator()(std::size_t i) const {
+    return static_cast<std::size_t>(magnitude(x[begin + i]) == bar && among(begin + i));
+  }
+};
+
+/// 1 for entries that take no part and yet differ from zero.
+template <class T>
+struct CountOutside {
+  const T* x;
+  Among among;
+  PACTRAIN_FN std::size_t operator()(std::size_t i) const {
+    return static_cast<std::size_t>(magnitude(x[i]) != 0 && !among(i));
+  }
+};
+
+/// The index of a NaN, `none` for any other entry.
+template <class T>
+struct NanIndex {
+  const T* x;
+  std::size_t none;
+  PACTRAIN_FN std::size_t operator()(std::size_t i) const {
+    return magnitude(x[i]) > exponent_mask<T> ? i : none;
+  }
+};
+
+}  // namespace pactrain::kernel

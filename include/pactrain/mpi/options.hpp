@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: 2026 The pactrain authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <pactrain/core/error.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <limits>
+
+namespace pactrain {
+
+/// Who says in which order an all-reduce adds.
+enum class Order {
+  rank,   ///< rank order, half types in float: the same bits on threads and MPI
+  vendor  ///< MPI_Iallreduce: its order, its NaN rules; half types keep rank order
+};
+
+/// How an `MpiCommunicator` works.
+struct MpiOptions {
+  /// The wait after which a blocking form gives up.
+  std::chrono::nanoseconds timeout = std::chrono::minutes(10);
+  Order order = Order::rank;
+  /// Bytes of the messages into which a reduction's slices are cut: while one is on its way, the
+  /// next is added up. The result does not depend on it.
+  std::size_t segment = std::size_t{1} << 18;
+  /// Bytes of the largest message, at most 2^31 - 1; what is longer is cut.
+  std::size_t message_limit = std::size_t{1} << 30;
+};
+
+namespace mpi {
+
+/// Throws `PreconditionError` for options that cannot work; returns them otherwise.
+inline MpiOptions checked(MpiOptions options) {
+  constexpr std::size_t largest = std::numeric_limits<int>::max();
+  expects(options.timeout.count() > 0,
+          "the timeout is not positive; every wait would fail at once");
+  expects(options.segment > 0, "a segment of 0 bytes moves nothing; set at least one element's");
+  expects(options.message_limit > 0 && options.message_limit <= largest,
+          "message_limit is not in [1, 2^31 - 1] (MPI counts in int)");
+  return options;
+}
+
+}  // namespace mpi
+}  // namespace pactrain

@@ -1,0 +1,98 @@
+// SPDX-FileCopyrightText: 2026 The pactrain authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <pactrain/core/error.hpp>
+#include <pactrain/mpi/link.hpp>
+#include <pactrain/mpi/operation.hpp>
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace pactrain::mpi {
+
+/// The operations of a communicator, under way and idle, and whether it is still of use. Move-only;
+/// operations and the link stay where they are.
+class Pool {
+ public:
+  explicit Pool(MPI_Comm comm) : link_(std::make_unique<Link>(comm)) {}
+  Pool(Pool&&) = default;
+  Pool& operator=(Pool&& other) noexcept {
+    std::swap(link_, other.link_);
+    std::swap(operations_, other.operations_);
+    std::swap(failure_, other.failure_);
+    return *this;
+  }
+  /// MPI may still write to the staging of what has not finished, and has no way to be told not to
+  /// that works for sends and for lost ranks: that memory is left to it, and so is the link.
+  ~Pool() {
+    const auto pending = [](const auto& operation) { return !operation->finished(); };
+    if (std::none_of(operations_.begin(), operations_.end(), pending)) return;
+    for (auto& operation : operations_) {
+      if (pending(operation)) static_cast<void>(operation.release());
+    }
+    static_cast<void>(link_.release());
+  }
+
+  [[nodiscard]] Link& link() noexcept { return *link_; }
+  [[nodiscard]] const Link& link() const noexcept { return *link_; }
+
+  /// An operation with `bytes` of staging: of those that are idle, the one whose memory fits best.
+  Operation& open(const char* name, std::size_t segment, std::size_t bytes) {
+    Operation* best = nullptr;
+    for (const auto& operation : operations_) {
+      if (!operation->idle()) continue;
+      if (best == nullptr || fits_better(operation->capacity(), best->capacity(), bytes)) {
+        best = operation.get();
+      }
+    }
+    if (best == nullptr) best = operations_.emplace_back(std::make_unique<Operation>()).get();
+    best->open(*link_, name, segment, bytes);
+    return *best;
+  }
+  /// Does what is due for all operations: another rank may wait for any of them.
+  void progress() {
+    for (const auto& operation : operations_) {
+      if (!operation->idle()) operation->progress();
+    }
+  }
+
+  /// Calls `f`, unless an earlier call failed; if it throws, all later ones fail.
+  template <class F>
+  decltype(auto) guarded(F f) {
+    if (failure_) std::rethrow_exception(failure_);
+    try {
+      return f();
+    } catch (const std::exception& error) {
+      failure_ = std::make_exception_ptr(
+          BackendError("pactrain: the communicator is unusable since an earlier call failed (" +
+                       std::string(error.what()) + "); make a new one"));
+      throw;
+    }
+  }
+  void abort(const std::string& why) {
+    if (failure_) return;
+    failure_ = std::make_exception_ptr(
+        PeerLost("pactrain: the communicator is unusable since it was aborted (" + why +
+                 "); make a new one"));
+  }
+
+ private:
+  static bool fits_better(std::size_t a, std::size_t b, std::size_t bytes) {
+    if (a >= bytes && b >= bytes) return a < b;
+    return a > b;
+  }
+
+  std::unique_ptr<Link> link_;
+  std::vector<std::unique_ptr<Operation>> operations_;
+  std::exception_ptr failure_;
+};
+
+}  // namespace pactrain::mpi

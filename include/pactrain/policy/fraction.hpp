@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: 2026 The pactrain authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+namespace pactrain {
+
+/// How many of `n` entries a fraction in [0, 1] names: floor(fraction * n), as RigL's code counts.
+/// The product is first raised by 2^-48 of itself, so that 0.1 + 0.2 of 10 is 3 and 1 - 0.9 of 10
+/// is 1, as on paper, though neither sum is exact in binary.
+[[nodiscard]] inline std::size_t fraction_of(std::size_t n, double fraction) {
+  const double exact = fraction * static_cast<double>(n);
+  return std::min(n, static_cast<std::size_t>(std::floor(exact + exact * 0x1p-48)));
+}
+
+}  // namespace pactrain

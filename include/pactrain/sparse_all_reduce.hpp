@@ -1,0 +1,257 @@
+// SPDX-FileCopyrightText: 2026 The pactrain authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <istream>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <pactrain/algorithm/call.hpp>
+#include <pactrain/algorithm/identity.hpp>
+#include <pactrain/algorithm/mask_keeper.hpp>
+#include <pactrain/algorithm/progress.hpp>
+#include <pactrain/compress/compressor.hpp>
+#include <pactrain/compress/identity.hpp>
+#include <pactrain/core/archive.hpp>
+#include <pactrain/core/backend.hpp>
+#include <pactrain/core/options.hpp>
+#include <pactrain/core/pending.hpp>
+#include <pactrain/core/report.hpp>
+#include <pactrain/core/slices.hpp>
+#include <pactrain/feedback/feedback.hpp>
+#include <pactrain/mask/bound_mask.hpp>
+#include <pactrain/mask/mask.hpp>
+#include <pactrain/policy/policy.hpp>
+
+namespace pactrain {
+
+/// Replaces gradients by their mean (or sum) over all ranks, at the entries that `Policy` keeps,
+/// and by zero elsewhere; only the kept entries travel, packed, as `Codec` makes them, and what is
+/// not conveyed is remembered by `Feedback`. PacTrain, arXiv 2505.18563.
+///
+/// All calls are collective: every rank makes them in the same order. A call completes or throws;
+/// if it throws, gradient, residual, mask and step are as they were. Ranks compare sizes, types,
+/// options, step and mask before the first value moves and whenever the mask changes; a difference
+/// is the same `RankMismatch` on all. The first call fixes the value type. Equal calls allocate
+/// nothing from the third on, for shared policies. The backend must outlive the reducer; one thread
+/// at a time may use it.
+template <class Policy, class Mask, class B, class Codec = Identity, class Feedback = NoFeedback>
+class SparseAllReduce {
+  static_assert(Backend<B>,
+                "pactrain: Backend needs an executor and a communicator that reaches the "
+                "executor's memory (concept Backend)");
+  static_assert(PruningPolicy<Policy, typename B::executor_type>,
+                "pactrain: Policy needs the constants support and unkept, fingerprint(), and "
+                "on<Executor> with revision, prepare and keep (concept PruningPolicy)");
+  static_assert(MaskRepresentation<Mask, B>,
+                "pactrain: Mask needs on<Executor> with begin, assign, end, visit, keep, slot, "
+                "count, clear, fingerprint, unite, broadcast, bytes, save and load (concept "
+                "MaskRepresentation)");
+  static_assert(Compressor<Codec, typename B::executor_type>,
+                "pactrain: Codec needs the constant additive, fingerprint(), and on<Executor> with "
+                "encode and decode_add (concept Compressor)");
+  static_assert(pactrain::Feedback<Feedback, typename B::executor_type>,
+                "pactrain: Feedback needs the constant active and fingerprint() (concept Feedback)");
+
+ public:
+  using policy_type = Policy;
+  using codec_type = Codec;
+  using feedback_type = Feedback;
+  using executor_type = typename B::executor_type;
+  using communicator_type = typename B::communicator_type;
+
+  explicit SparseAllReduce(B& backend, Policy policy = {}, Codec codec = {}, Feedback feedback = {},
+                           ReduceOptions options = {})
+      : backend_(&backend),
+        policy_(std::move(policy)),
+        codec_(codec),
+        feedback_options_(feedback),
+        options_(options),
+        keeper_(policy_),
+        feedback_(feedback_options_) {}
+  SparseAllReduce(const SparseAllReduce&) = delete;
+  SparseAllReduce& operator=(const SparseAllReduce&) = delete;
+
+  /// Reduces `gradient`: a vector, a span, a list of slices, or whatever `as_span` accepts; all of
+  /// the model, or whole parts by name. Waits. `Contribution::nothing` adds zeros in place of the
+  /// gradient, which still becomes the result.
+  template <Sliceable X>
+  Report operator()(X&& gradient, Contribution contribution = Contribution::gradient) {
+    return start(gradient, contribution).report();
+  }
+
+  /// Starts the same and returns without waiting for this call's values. A step is complete when
+  /// every part of the model has been reduced; a part can be started once a step.
+  template <Sliceable X>
+  [[nodiscard]] Pending start(X&& gradient, Contribution contribution = Contribution::gradient) {
+    using T = slice_value_t<X>;
+    static_assert(GradientValue<T>,
+                  "pactrain: a gradient is written to: pass values of type float, double, float16 "
+                  "or bfloat16 that are not const");
+    settle();
+    if (type_ && *type_ != value_type<T>) {
+      CallBase& call = idle_ != nullptr ? idle_(*this) : idle_call<T>();
+      std::vector<std::string> names;
+      with_slices(gradient, [&](auto slices) {
+        for (const auto& slice : slices) names.push_back(slice.name);
+      });
+      call.start_troubled(std::string("the gradient is of type ") + name_of(value_type<T>) +
+                              " but was of type " + name_of(*type_) +
+                              " at first; pass the same type, or make a new reducer",
+                          names);
+      return Pending(call);
+    }
+    Call<SparseAllReduce, T>& call = idle_call<T>();
+    with_slices(gradient, [&](auto slices) { call.start(slices, contribution); });
+    type_ = value_type<T>;
+    idle_ = [](SparseAllReduce& self) -> CallBase& { return self.template idle_call<T>(); };
+    return Pending(call);
+  }
+
+  /// The mask that stands, for clearing weights and optimiser state of pruned entries.
+  [[nodiscard]] auto mask() { return BoundMask(backend_->executor(), keeper_); }
+  /// The number of the step that the next call belongs to.
+  [[nodiscard]] Step step() const noexcept { return progress_.step(); }
+
+  /// Writes mask, residual, step and what the policy has learned. Not collective: a state is a
+  /// rank's own. Throws `StateError` if the stream fails, and `PreconditionError` within a step.
+  void save(std::ostream& out) {
+    expects(!progress_.under_way(),
+            "a step is under way (some parts have been reduced in it, and not all); save between "
+            "steps");
+    Writer writer(out);
+    identity().save(writer);
+    writer.value(progress_.step());
+    writer.value(type_ ? 1 + static_cast<int>(*type_) : 0);
+    keeper_.save(backend_->executor(), writer);
+    writer.value(bound_);
+    if constexpr (Feedback::active) {
+      if (bound_ != 0) feedback_.save(backend_->executor(), writer);
+    }
+    writer.finish();
+  }
+  /// Reads what `save` wrote, of a reducer with the same parts and the same number of ranks; the
+  /// next call goes on bit for bit as the saved one would have. Throws `StateError`, and then this
+  /// reducer is as it was.
+  void load(std::istream& in) {
+    for (auto& call : calls_) {
+      expects(!call->active(), "a call is under way; wait for it before a state is loaded");
+    }
+    Reader reader(in);
+    identity().expect(reader);
+    const Step step = reader.value();
+    const std::uint64_t type = reader.value();
+    if (type > 4) throw StateError("pactrain: the state is damaged (its value type is unknown)");
+    MaskKeeper<Policy, Mask, B> keeper(policy_);
+    keeper.load(backend_->executor(), reader, keeper_.model());
+    const std::uint64_t bound = reader.value();
+    if (bound != 0 && (bound != keeper.model().size() || type == 0)) {
+      throw StateError("pactrain: the state is damaged (its residual has another size)");
+    }
+    FeedbackOn feedback(feedback_options_);
+    if constexpr (Feedback::active) {
+      if (bound != 0) {
+        with_gradient_type(static_cast<ValueType>(type - 1), [&]<class T>() {
+          feedback.template resize<arithmetic_t<T>>(backend_->executor(), keeper.model().size());
+        });
+        feedback.load(backend_->executor(), reader);
+      }
+    }
+    reader.finish();
+    keeper_ = std::move(keeper);
+    feedback_ = std::move(feedback);
+    progress_ = StepProgress(step);
+    bound_ = static_cast<std::size_t>(bound);
+    type_.reset();
+    if (type != 0) type_ = static_cast<ValueType>(type - 1);
+    calls_.clear();
+    idle_ = nullptr;
+  }
+
+ private:
+  template <class, GradientValue>
+  friend class Call;
+  using FeedbackOn = feedback_on<Feedback, executor_type>;
+
+  [[nodiscard]] Random random() const {
+    const auto rank = static_cast<std::uint64_t>(backend_->communicator().rank());
+    return {kernel::mix(options_.seed, rank), progress_.step()};
+  }
+  [[nodiscard]] ReducerIdentity identity() const {
+    return ReducerIdentity::of<Mask>(backend_->communicator().size(), policy_, codec_,
+                                     feedback_options_, options_);
+  }
+  /// What all ranks must have alike.
+  template <class T>
+  [[nodiscard]] std::vector<Statement> statements() const {
+    std::vector<Statement> all{{"size", keeper_.model().size(), true},
+                               {"parts", keeper_.model().fingerprint(), false},
+                               {"value type", static_cast<std::uint64_t>(value_type<T>), false}};
+    identity().state(all);
+    all.push_back({"step", progress_.step(), true});
+    return all;
+  }
+  void settle() {
+    for (auto& call : calls_) call->settle();
+  }
+  template <class T>
+  Call<SparseAllReduce, T>& idle_call() {
+    using Wanted = Call<SparseAllReduce, T>;
+    for (auto& call : calls_) {
+      if (auto* idle = dynamic_cast<Wanted*>(call.get()); idle != nullptr && !idle->active()) {
+        return *idle;
+      }
+    }
+    calls_.push_back(std::make_unique<Wanted>(*this));
+    return static_cast<Wanted&>(*calls_.back());
+  }
+  /// Residuals for a model whose sums are made in A.
+  template <class A>
+  void bind() {
+    if constexpr (Feedback::active) {
+      if (type_ && bound_ == keeper_.model().size()) return;
+      bound_ = keeper_.model().size();
+      feedback_.template resize<A>(backend_->executor(), bound_);
+    }
+  }
+  /// These parts are under way.
+  template <class T>
+  void open(std::span<const Piece<T>> pieces) {
+    constexpr bool whole = Policy::support != Support::shared || is_learned<Policy>;
+    progress_.open(keeper_.model(), pieces, whole);
+  }
+  /// They are done with, and count for the step if they were accepted.
+  template <class T>
+  void close(std::span<const Piece<T>> pieces, bool accepted) {
+    if (accepted) {
+      keeper_.commit();
+    } else {
+      bool others = false;
+      for (auto& call : calls_) others = others || call->active();
+      if (!others) keeper_.roll_back(backend_->executor());
+    }
+    progress_.close(keeper_.model(), pieces, accepted);
+  }
+
+  B* backend_;
+  Policy policy_;
+  Codec codec_;
+  Feedback feedback_options_;
+  ReduceOptions options_;
+  MaskKeeper<Policy, Mask, B> keeper_;
+  FeedbackOn feedback_;
+  std::optional<ValueType> type_;
+  std::size_t bound_ = 0;
+  StepProgress progress_;
+  std::vector<std::unique_ptr<CallBase>> calls_;
+  CallBase& (*idle_)(SparseAllReduce&) = nullptr;  ///< a call of the type that is in use
+};
+
+}  // namespace pactrain

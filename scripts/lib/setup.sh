@@ -1,0 +1,39 @@
+# SPDX-FileCopyrightText: 2026 The pactrain authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# What the scripts share: the Debian packages that each purpose needs, and how they are installed.
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+export CMAKE_BUILD_PARALLEL_LEVEL=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}
+export CTEST_PARALLEL_LEVEL=${CTEST_PARALLEL_LEVEL:-$(nproc)}
+
+build_packages=(g++ cmake ninja-build openmpi-bin libopenmpi-dev)
+demo_packages=("${build_packages[@]}" libeigen3-dev libcli11-dev nlohmann-json3-dev zlib1g-dev
+               dataset-fashion-mnist gnuplot-nox)
+check_packages=(clang-format-19)
+test_packages=("${demo_packages[@]}" "${check_packages[@]}" doctest-dev librapidcheck-dev
+               libbenchmark-dev pkg-config)
+
+as_root() {
+  if [[ $(id -u) == 0 ]]; then "$@"; else sudo "$@"; fi
+}
+
+# install_missing PACKAGE...: installs those that are not there, and nothing where all are.
+install_missing() {
+  if ! command -v apt-get dpkg-query > /dev/null; then
+    echo "This is neither Debian nor Ubuntu. What is needed, by Debian's names: $*" >&2
+    return
+  fi
+  local package missing=()
+  for package in "$@"; do
+    if [[ $(dpkg-query -W -f '${Status}\n' "$package" 2> /dev/null) != *"ok installed"* ]]; then
+      missing+=("$package")
+    fi
+  done
+  if ((${#missing[@]} == 0)); then return; fi
+  echo "Installing ${missing[*]}"
+  as_root apt-get update -qq
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+    -o DPkg::Lock::Timeout=300 "${missing[@]}"
+}

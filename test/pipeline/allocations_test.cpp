@@ -1,0 +1,120 @@
+// SPDX-FileCopyrightText: 2026 The pactrain authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// From the third call on, nothing is allocated on any thread: shared policies, every mask, every
+// codec, with and without feedback. A program of its own, as it replaces operator new.
+#include <pipeline/allocations.hpp>
+#include <pipeline/support.hpp>
+#include <suite/policies_made.hpp>
+
+#include <pactrain/feedback/error_feedback.hpp>
+#include <pactrain/mask/bit_mask.hpp>
+#include <pactrain/mask/block_mask.hpp>
+#include <pactrain/mask/full_mask.hpp>
+#include <pactrain/mask/index_mask.hpp>
+#include <pactrain/mask/n_of_m_mask.hpp>
+
+#include <doctest/doctest.h>
+
+#include <barrier>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+using namespace pactrain;
+using namespace pactrain::test;
+using reducer::Combination;
+using reducer::Make;
+using reducer::sliced;
+
+namespace {
+
+/// Calls of one rank: flat, cut, and by parts that overlap.
+template <class Reducer>
+void call(Reducer& reduce, std::vector<float>& gradient, std::vector<Slice<float>>& parts,
+          const std::vector<Slice<float>>& rest, const std::vector<Slice<float>>& last) {
+  gradient.assign(gradient.size(), 1.0f);
+  reduce(gradient);
+  reduce(parts);
+  if constexpr (!is_learned<typename Reducer::policy_type>) {
+    Pending first = reduce.start(rest), second = reduce.start(last);
+    second.wait();
+    first.wait();
+  } else {
+    static_cast<void>(rest);
+    static_cast<void>(last);
+  }
+}
+
+template <class P, class M, class Z = Identity, class F = NoFeedback>
+void check_no_allocation() {
+  constexpr std::size_t n = 2000;
+  for (const int ranks : {1, 2, 3}) {
+    std::barrier all_ranks(ranks);
+    std::uint64_t counted = 0;
+    with_ranks(ranks, [&](HostBackend& backend, int rank) {
+      const auto weights = values_of<float>(7, n);
+      std::vector<float> gradient(n);
+      const std::vector<std::size_t> sizes{n / 3, 0, n - n / 3};
+      const Values parts_of_weights(sliced(std::span<const float>(weights), sizes, true));
+      auto parts = sliced(std::span<float>(gradient), sizes, true);
+      const std::vector rest{parts[1], parts[0]}, last{parts[2]};
+      OnThreads<P, M, Z, F> reduce{backend, Make<P>::of(parts_of_weights, 0.4)};
+      reduce(parts);  // a policy without weights learns the names
+      for (int round = 0; round < 3; ++round) call(reduce, gradient, parts, rest, last);
+      all_ranks.arrive_and_wait();
+      if (rank == 0) start_counting_allocations();
+      all_ranks.arrive_and_wait();
+      for (int round = 0; round < 40; ++round) call(reduce, gradient, parts, rest, last);
+      all_ranks.arrive_and_wait();
+      if (rank == 0) counted = stop_counting_allocations();
+      all_ranks.arrive_and_wait();
+    });
+    CAPTURE(ranks);
+    CHECK(counted == 0);
+  }
+}
+template <class M>
+void check_codecs() {
+  check_no_allocation<Pruned, M>();
+  check_no_allocation<Pruned, M, Identity, ErrorFeedback>();
+  check_no_allocation<Pruned, M, Cast<bfloat16>>();
+  check_no_allocation<Pruned, M, Ternary, ErrorFeedback>();
+  check_no_allocation<Pruned, M, Int8>();
+}
+
+}  // namespace
+
+TEST_CASE("the counter counts") {
+  start_counting_allocations();
+  delete new int;
+  std::vector<double>* const vector = new std::vector<double>(100);
+  delete vector;
+  CHECK(stop_counting_allocations() == 3);
+}
+
+TEST_CASE("bit masks") {
+  check_codecs<BitMask>();
+  check_no_allocation<Pruned, BitMask, Cast<float16>, ErrorFeedback>();
+  check_no_allocation<Pruned, BitMask, Ternary>();
+  check_no_allocation<Pruned, BitMask, Int8, ErrorFeedback>();
+}
+TEST_CASE("index masks") { check_codecs<IndexMask>(); }
+TEST_CASE("block masks") { check_codecs<BlockMask<8>>(); }
+TEST_CASE("masks of N in M") {
+  check_no_allocation<NofM<2, 4>, NofMMask<2, 4>>();
+  check_no_allocation<NofM<2, 4>, NofMMask<2, 4>, Ternary, ErrorFeedback>();
+}
+TEST_CASE("full masks") {
+  check_no_allocation<KeepAll, FullMask>();
+  check_no_allocation<KeepAll, FullMask, Int8, ErrorFeedback>();
+}
+TEST_CASE("policies") {
+  check_no_allocation<OneShotMagnitude, BitMask>();
+  check_no_allocation<GradualMagnitude, BitMask>();
+  check_no_allocation<RandomPruning, BitMask>();
+  check_no_allocation<NofM<1, 4>, BitMask>();
+  check_no_allocation<BlockMagnitude<16>, BitMask>();
+  check_no_allocation<TrackZeros, BitMask>();
+  check_no_allocation<TrackZeros, BitMask, Ternary, ErrorFeedback>();
+}
