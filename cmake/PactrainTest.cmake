@@ -40,15 +40,18 @@ function(pactrain_register)
   endforeach()
 endfunction()
 
-# All that pactrain_add_test adds, without the programs that only check the build.
+# What pactrain_add_test adds, without the programs that only check the build and without what is
+# marked PLAIN: the tests that are run under sanitizers.
 add_custom_target(pactrain_suites)
 
 # pactrain_add_test(NAME name SOURCES file... [LIBS target...] [MAIN object-library] ...)
 #
 # A doctest executable and its registration, of which it takes the other arguments. MAIN is what
-# holds main(); pactrain_test_main unless named.
+# holds main(); pactrain_test_main unless named. PLAIN tests are not run under sanitizers: they
+# instantiate once more what others have instantiated, and compiling is what takes the time. For the
+# same reason tests are compiled with -O1.
 function(pactrain_add_test)
-  cmake_parse_arguments(arg "" "NAME;MAIN" "SOURCES;LIBS" ${ARGN})
+  cmake_parse_arguments(arg "PLAIN" "NAME;MAIN" "SOURCES;LIBS" ${ARGN})
   if(NOT arg_MAIN)
     set(arg_MAIN pactrain_test_main)
   endif()
@@ -56,7 +59,12 @@ function(pactrain_add_test)
   target_include_directories(${arg_NAME} PRIVATE ${PROJECT_SOURCE_DIR}/test)
   target_link_libraries(${arg_NAME} PRIVATE ${arg_MAIN} pactrain::pactrain ${arg_LIBS}
                                             pactrain_warnings)
-  add_dependencies(pactrain_suites ${arg_NAME})
+  target_compile_options(${arg_NAME} PRIVATE $<$<CONFIG:Release>:-O1>)
+  if(arg_PLAIN)
+    list(APPEND arg_UNPARSED_ARGUMENTS LABELS plain)
+  else()
+    add_dependencies(pactrain_suites ${arg_NAME})
+  endif()
   pactrain_register(NAME ${arg_NAME} COMMAND ${arg_NAME} ${arg_UNPARSED_ARGUMENTS})
 endfunction()
 

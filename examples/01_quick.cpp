@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Four workers, threads of one process, prune a model while they train it.
+#include <pactrain/pactrain.hpp>
+
 #include <cstdio>
 #include <span>
 #include <vector>
-
-#include <pactrain/pactrain.hpp>
 
 using namespace pactrain;
 

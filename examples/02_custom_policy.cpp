@@ -3,16 +3,16 @@
 //
 // A policy of your own: which entries are kept. This one keeps every n-th entry of each parameter,
 // another n-th in each step, so that all are heard in turn; error feedback keeps what waits.
+#include <pactrain/pactrain.hpp>
+
 #include <cstdio>
 #include <vector>
-
-#include <pactrain/pactrain.hpp>
 
 using namespace pactrain;
 
 struct RoundRobin {
-  static constexpr Support support = Support::shared;      // all ranks answer alike
-  static constexpr Unkept unkept = Unkept::remembered;     // the others wait in the residual
+  static constexpr Support support = Support::shared;   // all ranks answer alike
+  static constexpr Unkept unkept = Unkept::remembered;  // the others wait in the residual
   std::size_t n = 4;
   [[nodiscard]] std::uint64_t fingerprint() const { return n; }
 

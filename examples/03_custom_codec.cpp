@@ -3,11 +3,10 @@
 //
 // A codec of your own: what a value looks like on the wire. This one sends whole multiples of a
 // fixed step as 16-bit integers; they add, so an all-reduce sums them.
-#include <cmath>
-#include <cstdio>
-#include <vector>
-
 #include <pactrain/pactrain.hpp>
+
+#include <cmath>
+#include <vector>
 
 using namespace pactrain;
 
@@ -28,32 +27,26 @@ struct FixedPoint {
   };
   struct DecodeAdd {
     const std::int16_t* wire;
-    float step;
-    float* sum;
+    float step, *sum;
     PACTRAIN_FN void operator()(std::size_t i) const { sum[i] += wire[i] * step; }
   };
 
   template <Executor E>
-  class on {
-   public:
-    explicit on(const FixedPoint& options) : step_(options.step) {}
+  struct on {
+    explicit on(const FixedPoint& options) : step(options.step) {}
     template <class S>
     [[nodiscard]] ValueType wire_type(int) const {
       return ValueType::int16;
     }
-    void encode(E& exec, const CodecCall&, std::span<const float> values,
-                std::span<std::byte> wire) {
-      exec.for_each(values.size(), Encode{values.data(), step_,
-                                          reinterpret_cast<std::int16_t*>(wire.data())});
+    void encode(E& exec, const CodecCall&, std::span<const float> x, std::span<std::byte> wire) {
+      exec.for_each(x.size(), Encode{x.data(), step, reinterpret_cast<std::int16_t*>(wire.data())});
     }
     void decode_add(E& exec, const CodecCall&, std::span<const std::byte> wire,
                     std::span<float> sum) {
-      exec.for_each(sum.size(), DecodeAdd{reinterpret_cast<const std::int16_t*>(wire.data()),
-                                          step_, sum.data()});
+      const auto* const digits = reinterpret_cast<const std::int16_t*>(wire.data());
+      exec.for_each(sum.size(), DecodeAdd{digits, step, sum.data()});
     }
-
-   private:
-    float step_;
+    float step;
   };
 };
 
@@ -61,9 +54,7 @@ int main() {
   on_threads(4, [](HostBackend& backend) {
     SparseAllReduce<KeepAll, FullMask, HostBackend, FixedPoint> reduce{backend};
     std::vector<float> gradient(1000, 0.25f * static_cast<float>(backend.communicator().rank()));
-    const Report report = reduce(gradient);
-    if (backend.communicator().rank() != 0) return;
-    std::printf("mean %g, %llu bytes of payload\n", static_cast<double>(gradient[0]),
-                static_cast<unsigned long long>(report.payload_bytes));
+    const Report report = reduce(gradient);  // 0, 0.25, 0.5 and 0.75: the mean is 0.375
+    if (gradient[0] != 0.375f || report.payload_bytes != 2000) throw Error("not as it should be");
   });
 }

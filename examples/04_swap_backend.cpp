@@ -3,13 +3,13 @@
 //
 // One word swaps the backend: `train` names none. Here it runs on threads, then on MPI; start it
 // with `mpirun -n 4 04_swap_backend`.
+#include <pactrain/mpi/backend.hpp>
+#include <pactrain/pactrain.hpp>
+
 #include <mpi.h>
 
 #include <cstdio>
 #include <vector>
-
-#include <pactrain/mpi/backend.hpp>
-#include <pactrain/pactrain.hpp>
 
 using namespace pactrain;
 

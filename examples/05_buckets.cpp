@@ -4,10 +4,10 @@
 // Parts of a model are reduced as soon as their gradients are ready, while the rest is computed:
 // `start` returns a `Pending`, `wait` ends it. Masks and residuals belong to parameters, so the
 // result has the same bits as one call for all.
+#include <pactrain/pactrain.hpp>
+
 #include <cstdio>
 #include <vector>
-
-#include <pactrain/pactrain.hpp>
 
 using namespace pactrain;
 

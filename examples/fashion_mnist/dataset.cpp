@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "dataset.hpp"
 
+#include <zlib.h>
+
 #include <algorithm>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <utility>
-
-#include <zlib.h>
 
 namespace demo {
 namespace {

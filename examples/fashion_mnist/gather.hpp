@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <pactrain/pactrain.hpp>
+
 #include <cstddef>
 #include <span>
 #include <vector>
-
-#include <pactrain/pactrain.hpp>
 
 namespace demo {
 

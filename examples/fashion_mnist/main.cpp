@@ -1,5 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The pactrain authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "dataset.hpp"
+#include "mpi_session.hpp"
+#include "options.hpp"
+#include "plot.hpp"
+#include "results.hpp"
+#include "settings.hpp"
+#include "threads.hpp"
+
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -11,14 +19,6 @@
 #include <string>
 #include <system_error>
 #include <vector>
-
-#include "dataset.hpp"
-#include "mpi_session.hpp"
-#include "options.hpp"
-#include "plot.hpp"
-#include "results.hpp"
-#include "settings.hpp"
-#include "threads.hpp"
 
 namespace demo {
 namespace {
@@ -32,8 +32,9 @@ void complain(const std::string& problem) {
 void refuse_threads_under_mpirun() {
   for (const char* variable : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"})
     if (const char* size = std::getenv(variable); size && std::atoi(size) > 1)
-      throw UsageError("mpirun started several processes, but the workers are threads of one. "
-                       "Add --backend mpi.");
+      throw UsageError(
+          "mpirun started several processes, but the workers are threads of one. "
+          "Add --backend mpi.");
 }
 
 void make_directory(const std::filesystem::path& path) {

@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "mpi_session.hpp"
 
-#include <cstdlib>
-
-#include <mpi.h>
+#include "worker.hpp"
 
 #include <pactrain/mpi/backend.hpp>
 #include <pactrain/pactrain.hpp>
 
-#include "worker.hpp"
+#include <mpi.h>
+
+#include <cstdlib>
 
 namespace demo {
 

@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "dataset.hpp"
 #include "results.hpp"
 #include "settings.hpp"
+
+#include <string>
+#include <vector>
 
 namespace demo {
 

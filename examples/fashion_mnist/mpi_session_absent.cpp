@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The pactrain authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "mpi_session.hpp"
+
 #include <cstdlib>
 #include <stdexcept>
-
-#include "mpi_session.hpp"
 
 namespace demo {
 

@@ -44,10 +44,10 @@ Parameters::Bias Parameters::bias(std::size_t layer) const {
   return {parts_[2 * layer + 1].values.data(), extent(outputs(layer))};
 }
 
-void Network::initialise(Parameters& weights, std::uint64_t seed, double gain) {
+void Network::initialise(Parameters& weights, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   for (std::size_t layer = 0; layer < layers; ++layer) {
-    const double deviation = gain * std::sqrt(2.0 / static_cast<double>(inputs(layer)));
+    const double deviation = std::sqrt(2.0 / static_cast<double>(inputs(layer)));
     std::normal_distribution<double> draw(0.0, deviation);
     for (float& w : weights.parts()[2 * layer].values) w = static_cast<float>(draw(random));
     weights.bias(layer).setZero();
@@ -70,10 +70,8 @@ void Network::forward(const Parameters& weights) {
     out.noalias() = weights.weight(layer) * activation_[layer];
     const Parameters::Bias bias = weights.bias(layer);
     for (Eigen::Index column = 0; column < out.cols(); ++column) {
-      if (layer + 1 < layers)
-        out.col(column) = (out.col(column) + bias).cwiseMax(0.0f);
-      else
-        out.col(column) += bias;
+      if (layer + 1 < layers) out.col(column) = (out.col(column) + bias).cwiseMax(0.0f);
+      else out.col(column) += bias;
     }
   }
 }

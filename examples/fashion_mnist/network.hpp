@@ -2,18 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "dataset.hpp"
+
+#include <pactrain/pactrain.hpp>
+
+#include <Eigen/Core>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
-
-#include <Eigen/Core>
-
-#include <pactrain/pactrain.hpp>
-
-#include "dataset.hpp"
 
 namespace demo {
 
@@ -50,7 +50,7 @@ class Network {
                                                                  Dataset::classes};
 
   /// Weights drawn from He's normal distribution; biases zero.
-  static void initialise(Parameters& weights, std::uint64_t seed, double gain);
+  static void initialise(Parameters& weights, std::uint64_t seed);
 
   /// Writes the gradient of the mean cross-entropy over the pictures; gives that mean.
   double backward(const Parameters& weights, const Dataset& data,

@@ -26,8 +26,8 @@ void Optimiser::operator()(Parameters& weights, const Parameters& gradient, Para
 }
 
 float LearningRate::operator()(std::size_t step) const {
-  if (step < rise) return static_cast<float>(peak * (static_cast<double>(step) + 1) /
-                                             static_cast<double>(rise));
+  if (step < rise)
+    return static_cast<float>(peak * (static_cast<double>(step) + 1) / static_cast<double>(rise));
   const double done = static_cast<double>(step - rise) /
                       static_cast<double>(std::max<std::size_t>(1, steps - rise));
   return static_cast<float>(peak * 0.5 * (1 + std::cos(std::numbers::pi * done)));

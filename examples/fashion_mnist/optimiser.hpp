@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <cstddef>
-
 #include "network.hpp"
+
+#include <cstddef>
 
 namespace demo {
 

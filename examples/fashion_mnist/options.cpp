@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "options.hpp"
 
+#include <CLI/CLI.hpp>
+
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <CLI/CLI.hpp>
 
 namespace demo {
 namespace {
@@ -61,8 +61,7 @@ std::optional<int> parse_options(int argc, char** argv, bool quiet, Settings& se
   std::vector<std::string> runs;
   std::vector<double> sparsities;
   std::vector<std::string> with_codecs;
-  app.add_option("--ranks", settings.ranks,
-                 "number of workers; under mpirun that of its processes")
+  app.add_option("--ranks", settings.ranks, "number of workers; under mpirun that of its processes")
       ->check(CLI::Range(1, 127))
       ->default_str(std::to_string(Settings{}.ranks));
   app.add_option("--backend", settings.backend, "what the workers are: threads or mpi")
@@ -72,9 +71,10 @@ std::optional<int> parse_options(int argc, char** argv, bool quiet, Settings& se
   app.add_option("--batch", settings.batch, "pictures a step, of all workers together")
       ->check(CLI::Range(1, 60000));
   app.add_option("--seed", settings.seed, "of the first weights and the order of the pictures");
-  auto* by_name = app.add_option("--runs", runs, "what to train, by name; as a rule " +
-                                                     std::string("dense,pactrain-80,pactrain-90,"
-                                                                 "pactrain-90-ternary"))
+  auto* by_name = app.add_option("--runs", runs,
+                                 "what to train, by name; as a rule " +
+                                     std::string("dense,pactrain-80,pactrain-90,"
+                                                 "pactrain-90-ternary"))
                       ->delimiter(',');
   app.add_option("--sparsity", sparsities,
                  "in place of --runs: train dense, then pruned by each of these parts (0.9)")
@@ -95,8 +95,9 @@ std::optional<int> parse_options(int argc, char** argv, bool quiet, Settings& se
     app.parse(argc, argv);
     for (const double sparsity : sparsities)
       if (!(sparsity >= 0 && sparsity < 1))
-        throw CLI::ValidationError("--sparsity", "is the part of the weights that is pruned, at "
-                                                 "least 0 and below 1: 0.9 for 90 percent.");
+        throw CLI::ValidationError("--sparsity",
+                                   "is the part of the weights that is pruned, at "
+                                   "least 0 and below 1: 0.9 for 90 percent.");
     if (sparsities.empty() && with_codecs.empty() && runs.empty())
       runs = {"dense", "pactrain-80", "pactrain-90", "pactrain-90-ternary"};
     for (const std::string& name : runs) settings.runs.push_back(run_of(name));

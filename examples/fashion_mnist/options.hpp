@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "settings.hpp"
+
 #include <optional>
 #include <stdexcept>
-
-#include "settings.hpp"
 
 namespace demo {
 

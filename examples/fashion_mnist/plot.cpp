@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "plot.hpp"
 
-#include <cstddef>
-#include <fstream>
-
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <fstream>
 
 namespace demo {
 namespace {
@@ -24,16 +26,16 @@ set linetype 6 lc rgb "#e69f00" pt 4
 set linetype 7 lc rgb "#56b4e9" pt 6
 set linetype cycle 7
 set style data linespoints
-set grid lc rgb "#dddddd"
+set grid lt 1 lc rgb "#cccccc" lw 0.5
 set ylabel "test accuracy (%)"
 set key bottom right box lc rgb "#dddddd" opaque
-set multiplot layout 1,2 margins 0.06,0.985,0.11,0.92 spacing 0.07
+set multiplot layout 1,2 margins 0.06,0.97,0.11,0.92 spacing 0.07
 )gp";
 constexpr const char* left = R"gp(set title "Fashion-MNIST, perceptron 784-1024-1024-10"
 set xlabel "steps"
 )gp";
-constexpr const char* right = R"gp(set title "the same, by what a worker has sent"
-set xlabel "megabytes sent by each worker (logarithmic)"
+constexpr const char* right = R"gp(set title "The same by traffic"
+set xlabel "MB sent by each worker (logarithmic)"
 set logscale x
 set format x "%g"
 set mxtics 10
@@ -42,9 +44,17 @@ unset key
 
 void write_curves(std::ostream& out, const std::vector<Result>& results, const char* column) {
   for (std::size_t i = 0; i < results.size(); ++i)
-    out << (i == 0 ? "plot " : ", \\\n     ") << "\"accuracy.dat\" index " << i << " using " << column
-        << ":3 lw 2 ps 1.2 title \"" << results[i].run.name << '"';
+    out << (i == 0 ? "plot " : ", \\\n     ") << "\"accuracy.dat\" index " << i << " using "
+        << column << ":3 lw 2 ps 1.2 title \"" << results[i].run.name << '"';
   out << '\n';
+}
+
+/// Where the axis of accuracies begins: the first points, far below the last, would flatten the
+/// rest.
+double lowest_shown(const std::vector<Result>& results) {
+  double lowest = 1;
+  for (const Result& result : results) lowest = std::min(lowest, result.accuracy);
+  return std::max(0.0, std::floor(100 * lowest) - 8);
 }
 
 /// Runs gnuplot in the directory; gives its exit status, or -1 where it could not be started.
@@ -55,8 +65,7 @@ int run_gnuplot(const std::filesystem::path& directory) {
   std::string program = "gnuplot", script = "accuracy.gp";
   char* arguments[] = {program.data(), script.data(), nullptr};
   pid_t child = 0;
-  const int failed =
-      posix_spawnp(&child, program.c_str(), &actions, nullptr, arguments, environ);
+  const int failed = posix_spawnp(&child, program.c_str(), &actions, nullptr, arguments, environ);
   posix_spawn_file_actions_destroy(&actions);
   int status = 0;
   if (failed != 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status)) return -1;
@@ -76,7 +85,7 @@ std::string plot(const std::filesystem::path& directory, const std::vector<Resul
   }
   data.close();
   std::ofstream script(directory / "accuracy.gp");
-  script << head << left;
+  script << head << left << "set yrange [" << lowest_shown(results) << ":*]\n";
   write_curves(script, results, "1");
   script << right;
   write_curves(script, results, "2");

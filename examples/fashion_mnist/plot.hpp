@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "results.hpp"
+
 #include <filesystem>
 #include <string>
 #include <vector>
-
-#include "results.hpp"
 
 namespace demo {
 

@@ -2,22 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "progress.hpp"
 
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstring>
 #include <utility>
 
-#include <unistd.h>
-
 namespace demo {
 
-Progress::Progress(bool quiet, std::string name, std::size_t steps)
-    : quiet_(quiet),
-      terminal_(isatty(STDOUT_FILENO) == 1),
-      name_(std::move(name)),
-      steps_(steps),
-      start_(Clock::now()),
-      drawn_(start_) {
-  if (!quiet_ && terminal_) draw(0, start_);
+Progress::Progress(Style style, std::string name, std::size_t steps)
+    : style_(style), name_(std::move(name)), steps_(steps), start_(Clock::now()), drawn_(start_) {
+  if (style_ == Style::bar && isatty(STDOUT_FILENO) == 0) style_ = Style::lines;
+  if (style_ == Style::bar) draw(0, start_);
 }
 
 double Progress::elapsed() const {
@@ -37,15 +33,15 @@ void Progress::draw(std::size_t done, Clock::time_point now) {
 }
 
 void Progress::step(std::size_t done) {
-  if (quiet_ || !terminal_) return;
+  if (style_ != Style::bar) return;
   const Clock::time_point now = Clock::now();
   if (now - drawn_ >= std::chrono::milliseconds(100)) draw(done, now);
 }
 
 void Progress::epoch(std::size_t epoch, std::size_t epochs, std::size_t done, double loss,
                      double accuracy) {
-  if (quiet_) return;
-  if (terminal_) {
+  if (style_ == Style::nothing) return;
+  if (style_ == Style::bar) {
     note_.resize(32);
     std::snprintf(note_.data(), note_.size(), "test %.2f %%", 100 * accuracy);
     note_.resize(std::strlen(note_.c_str()));
@@ -57,7 +53,7 @@ void Progress::epoch(std::size_t epoch, std::size_t epochs, std::size_t done, do
 }
 
 void Progress::finish(double accuracy) {
-  if (quiet_ || !terminal_) return;
+  if (style_ != Style::bar) return;
   std::printf("\r%-20s %zu steps in %.1f s, test accuracy %.2f %%\x1b[K\n", name_.c_str(), steps_,
               elapsed(), 100 * accuracy);
   std::fflush(stdout);

@@ -8,17 +8,21 @@
 
 namespace demo {
 
-/// Shows on standard output how far a training is: a bar that moves where that is a terminal, a
-/// line an epoch elsewhere. A quiet one shows nothing.
+/// Shows on standard output how far a training is.
 class Progress {
  public:
-  Progress(bool quiet, std::string name, std::size_t steps);
+  enum class Style {
+    nothing,
+    lines,  // one an epoch; mpirun lets its processes see a terminal where there may be none
+    bar     // where standard output is a terminal, else lines
+  };
+
+  Progress(Style style, std::string name, std::size_t steps);
 
   /// Some steps are done. Draws at most ten times a second.
   void step(std::size_t done);
   /// An epoch is done.
-  void epoch(std::size_t epoch, std::size_t epochs, std::size_t done, double loss,
-             double accuracy);
+  void epoch(std::size_t epoch, std::size_t epochs, std::size_t done, double loss, double accuracy);
   /// The training is done: leaves one line that stays.
   void finish(double accuracy);
 
@@ -27,7 +31,7 @@ class Progress {
   double elapsed() const;
   void draw(std::size_t done, Clock::time_point now);
 
-  bool quiet_, terminal_;
+  Style style_;
   std::string name_, note_;
   std::size_t steps_;
   Clock::time_point start_, drawn_;

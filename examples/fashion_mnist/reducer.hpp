@@ -2,16 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "network.hpp"
+#include "settings.hpp"
+
+#include <pactrain/pactrain.hpp>
+
 #include <algorithm>
 #include <cstddef>
 #include <stdexcept>
 #include <string>
 #include <utility>
-
-#include <pactrain/pactrain.hpp>
-
-#include "network.hpp"
-#include "settings.hpp"
 
 namespace demo {
 
@@ -50,7 +50,8 @@ void with_reducer(Backend& backend, const Run& run, const Recipe& recipe, std::s
   if (run.codec == "float16") return with(Cast<float16>{}, NoFeedback{});
   if (run.codec == "bfloat16") return with(Cast<bfloat16>{}, NoFeedback{});
   if (run.codec == "int8") return with(Int8{}, ErrorFeedback{});
-  if (run.codec == "ternary") return with(Ternary{.block = recipe.block, .clip = recipe.clip}, ErrorFeedback{.gamma = recipe.gamma, .reset_period = recipe.reset});
+  if (run.codec == "ternary")
+    return with(Ternary{.clip = recipe.clip}, ErrorFeedback{.gamma = recipe.gamma});
   throw std::runtime_error("there is no codec " + run.codec);
 }
 

@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "results.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <stdexcept>
-
-#include <nlohmann/json.hpp>
 
 namespace demo {
 namespace {
@@ -45,19 +45,17 @@ std::string times_fewer(double dense, double sent) {
 void print_table(std::ostream& out, const std::vector<Result>& results) {
   const Result* dense = dense_of(results);
   out << "\nA worker's bytes a step: the mean over the run, and once the final mask stands.\n";
-  out << format("%-22s %8s  %10s %10s %8s  %10s %10s %8s  %16s\n", "run", "test", "payload",
-                "sent", "fewer", "payload", "sent", "fewer", "weights");
+  out << format("%-22s %8s  %10s %10s %8s  %10s %10s %8s  %16s\n", "run", "test", "payload", "sent",
+                "fewer", "payload", "sent", "fewer", "weights");
   for (const Result& r : results) {
-    const std::string fewer =
-        dense ? times_fewer(dense->bytes_per_step, r.bytes_per_step) : "-";
+    const std::string fewer = dense ? times_fewer(dense->bytes_per_step, r.bytes_per_step) : "-";
     const std::string fewer_steady =
         dense ? times_fewer(dense->bytes_per_step_steady, r.bytes_per_step_steady) : "-";
     out << format("%-22s %6.2f %%  %10s %10s %8s  %10s %10s %8s  %16s\n", r.run.name.c_str(),
                   100 * r.accuracy, bytes(r.payload_per_step).c_str(),
                   bytes(r.bytes_per_step).c_str(), fewer.c_str(),
-                  bytes(r.payload_per_step_steady).c_str(),
-                  bytes(r.bytes_per_step_steady).c_str(), fewer_steady.c_str(),
-                  hexadecimal(r.weights).c_str());
+                  bytes(r.payload_per_step_steady).c_str(), bytes(r.bytes_per_step_steady).c_str(),
+                  fewer_steady.c_str(), hexadecimal(r.weights).c_str());
   }
   if (results.empty()) return;
   out << "\nMilliseconds a step, by stage.\n" << format("%-22s %8s", "run", "all");

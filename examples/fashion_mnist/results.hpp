@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "settings.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -9,8 +11,6 @@
 #include <string>
 #include <utility>
 #include <vector>
-
-#include "settings.hpp"
 
 namespace demo {
 
@@ -25,9 +25,9 @@ struct Point {
 struct Result {
   Run run;
   double accuracy = 0;
-  double loss = 0;              // over the last epoch
-  double payload_per_step = 0;  // bytes
-  double bytes_per_step = 0;    // handed to the transport
+  double loss = 0;                     // over the last epoch
+  double payload_per_step = 0;         // bytes
+  double bytes_per_step = 0;           // handed to the transport
   double payload_per_step_steady = 0;  // both again, once the final mask stands
   double bytes_per_step_steady = 0;
   double kept = 0;  // part of the gradient that the final mask keeps

@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <pactrain/pactrain.hpp>
+
 #include <chrono>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <pactrain/pactrain.hpp>
 
 namespace demo {
 

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "threads.hpp"
 
-#include <pactrain/pactrain.hpp>
-
 #include "worker.hpp"
+
+#include <pactrain/pactrain.hpp>
 
 namespace demo {
 

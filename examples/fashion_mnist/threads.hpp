@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <vector>
-
 #include "dataset.hpp"
 #include "results.hpp"
 #include "settings.hpp"
+
+#include <vector>
 
 namespace demo {
 

@@ -2,16 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <numeric>
-#include <stdexcept>
-#include <string>
-#include <type_traits>
-#include <vector>
-
-#include <pactrain/pactrain.hpp>
-
 #include "gather.hpp"
 #include "network.hpp"
 #include "optimiser.hpp"
@@ -21,6 +11,16 @@
 #include "settings.hpp"
 #include "shard.hpp"
 #include "stages.hpp"
+
+#include <pactrain/pactrain.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <vector>
 
 namespace demo {
 
@@ -60,7 +60,7 @@ class Worker {
 template <class Backend>
 Result Worker<Backend>::train(const Run& run) {
   // Another start on each rank, so that nothing but the broadcast makes the replicas equal.
-  Network::initialise(weights_, settings_.seed + 1000 * rank_, settings_.recipe.gain);
+  Network::initialise(weights_, settings_.seed + 1000 * rank_);
   pactrain::broadcast(backend_, weights_.parts());
   for (float& v : velocity_.values()) v = 0;
   Result result;
@@ -79,12 +79,16 @@ Result Worker<Backend>::train(const Run& run, Reduce& reduce) {
       .rise = static_cast<std::size_t>(recipe.rise * static_cast<double>(steps_)),
       .steps = steps_};
   Shard shard(data_.train.size(), rank_, ranks_, settings_.seed);
-  Progress progress(rank_ != 0, run.name, steps_);
+  const auto show = rank_ != 0                       ? Progress::Style::nothing
+                    : settings_.backend == "threads" ? Progress::Style::bar
+                                                     : Progress::Style::lines;
+  Progress progress(show, run.name, steps_);
   Stages stages;
   Result result;
   result.run = run;
   pactrain::Report report;
   double payload = 0, sent = 0;
+  std::size_t kept = weights_.values().size();
   for (std::size_t epoch = 0; epoch < settings_.epochs; ++epoch) {
     shard.shuffle(epoch);
     double loss = 0;
@@ -96,10 +100,14 @@ Result Worker<Backend>::train(const Run& run, Reduce& reduce) {
       report = reduce(gradient_.parts());
       stages.add(report);
       stages.start();
-      // The velocity first: what was pruned in this call must not move its weight once more.
-      reduce.mask().apply(velocity_.parts());
+      // A mask that prunes more and more has changed where it keeps less. Once weight and velocity
+      // are zero they stay so, as their gradient is.
+      if (report.kept != kept) {
+        reduce.mask().apply(weights_.parts());
+        reduce.mask().apply(velocity_.parts());
+        kept = report.kept;
+      }
       optimiser(weights_, gradient_, velocity_, rate(step));
-      reduce.mask().apply(weights_.parts());
       stages.stop("optimiser");
       payload += static_cast<double>(report.payload_bytes);
       sent += static_cast<double>(report.bytes_sent);

@@ -2,16 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <pactrain/algorithm/agreement.hpp>
+#include <pactrain/core/backend.hpp>
+#include <pactrain/core/collectives.hpp>
+#include <pactrain/core/slices.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
-
-#include <pactrain/algorithm/agreement.hpp>
-#include <pactrain/core/backend.hpp>
-#include <pactrain/core/collectives.hpp>
-#include <pactrain/core/slices.hpp>
 
 namespace pactrain {
 

@@ -2,17 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <istream>
-#include <memory>
-#include <optional>
-#include <ostream>
-#include <span>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include <pactrain/algorithm/call.hpp>
 #include <pactrain/algorithm/identity.hpp>
 #include <pactrain/algorithm/mask_keeper.hpp>
@@ -29,6 +18,17 @@
 #include <pactrain/mask/bound_mask.hpp>
 #include <pactrain/mask/mask.hpp>
 #include <pactrain/policy/policy.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <istream>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace pactrain {
 
@@ -57,8 +57,9 @@ class SparseAllReduce {
   static_assert(Compressor<Codec, typename B::executor_type>,
                 "pactrain: Codec needs the constant additive, fingerprint(), and on<Executor> with "
                 "encode and decode_add (concept Compressor)");
-  static_assert(pactrain::Feedback<Feedback, typename B::executor_type>,
-                "pactrain: Feedback needs the constant active and fingerprint() (concept Feedback)");
+  static_assert(
+      pactrain::Feedback<Feedback, typename B::executor_type>,
+      "pactrain: Feedback needs the constant active and fingerprint() (concept Feedback)");
 
  public:
   using policy_type = Policy;

@@ -16,9 +16,9 @@ using namespace pactrain;
 namespace {
 
 static_assert(MemorySpace<HostSpace> && MemorySpace<DeviceSpace> && MemorySpace<UnifiedSpace>);
-/// Its constants can be changed.
+/// Its answers are no constants.
 struct LooseSpace {
-  static inline bool host_accessible = true, device_accessible = false;
+  bool host_accessible = true, device_accessible = false;
 };
 static_assert(!MemorySpace<LooseSpace> && !MemorySpace<int>);
 

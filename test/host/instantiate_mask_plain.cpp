@@ -24,6 +24,7 @@ struct PlainThreads {
   using backend_type = BackendPair<PlainExecutor, ThreadCommunicator>;
   static constexpr bool shared_fate = Threads::shared_fate;
   static std::vector<int> ranks() { return Threads::ranks(); }
+  static int rank() { return Threads::rank(); }
   template <class Body>
   static void run(int ranks, Body body, std::chrono::milliseconds timeout) {
     Threads::run(

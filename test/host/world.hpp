@@ -15,6 +15,7 @@ namespace pactrain::test {
 struct Threads {
   using backend_type = HostBackend;
   static constexpr bool shared_fate = true;
+  static int rank() { return 0; }
   static std::vector<int> ranks() { return {1, 2, 3, 4}; }
   template <class Body>
   static void run(int ranks, Body body, std::chrono::milliseconds timeout = patience) {

@@ -2,6 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <mpi/world.hpp>
 #include <suite/communicator.hpp>
+#include <suite/fake_device.hpp>
+
+#include <pactrain/core/backend.hpp>
+#include <pactrain/core/host_staged.hpp>
 
 #include <doctest/doctest.h>
 
@@ -14,11 +18,18 @@ namespace {
 struct TinyMessages {
   static MpiOptions options() { return {.segment = 24, .message_limit = 40}; }
 };
+/// A device whose memory MPI does not reach.
+struct StagedBackend : BackendPair<FakeDeviceExecutor, HostStaged<MpiCommunicator>> {
+  StagedBackend(MPI_Comm comm, MpiOptions options)
+      : BackendPair(FakeDeviceExecutor{}, HostStaged(MpiCommunicator(comm, options))) {}
+};
 using Whole = MpiWorld<>;
 using Cut = MpiWorld<TinyMessages>;
+using Staged = MpiWorld<DefaultMessages, StagedBackend>;
 
 }  // namespace
 
 TYPE_TO_STRING(Whole);
 TYPE_TO_STRING(Cut);
-TEST_CASE_TEMPLATE_INVOKE(communicator::communicator_suite, Whole, Cut);
+TYPE_TO_STRING(Staged);
+TEST_CASE_TEMPLATE_INVOKE(communicator::communicator_suite, Whole, Cut, Staged);

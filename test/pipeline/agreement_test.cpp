@@ -116,9 +116,8 @@ TEST_CASE("weights that differ give masks that differ, and the place is named") 
     const std::vector<Slice<const float>> parts{
         {"a", std::span<const float>(weights).first(100)},
         {"b", std::span<const float>(weights).subspan(100)}};
-    OnThreads<OneShotMagnitude, BitMask> reduce{
-        backend,
-        {.weights = Values(parts), .sparsity = 0.5}};
+    OnThreads<OneShotMagnitude, BitMask> reduce{backend,
+                                                {.weights = Values(parts), .sparsity = 0.5}};
     Vector gradient(300, 1.0f);
     check_mismatch(backend, culprit, "mask", [&] { reduce(gradient); });
     const std::string text = refusal<RankMismatch>(backend, [&] { reduce(gradient); });
@@ -143,8 +142,8 @@ TEST_CASE("a rank that loaded another step is named") {
 
 TEST_CASE("T4: equal numbers of other entries are an error that names rank 1 and position 0") {
   with_ranks(2, [](HostBackend& backend, int rank) {
-    const std::vector<std::size_t> kept = rank == 0 ? std::vector<std::size_t>{0, 2}
-                                                    : std::vector<std::size_t>{1, 2};
+    const std::vector<std::size_t> kept =
+        rank == 0 ? std::vector<std::size_t>{0, 2} : std::vector<std::size_t>{1, 2};
     OnThreads<Pruned, BitMask> reduce{backend, Pruned::from_indices(6, kept)};
     Vector gradient = rank == 0 ? Vector{1, 0, 3, 0, 0, 0} : Vector{0, 10, 30, 0, 0, 0};
     const Vector before = gradient;
@@ -169,12 +168,12 @@ TEST_CASE("T4: united, they are summed") {
   };
   const ReduceOptions sum{.reduction = Reduction::sum};
   check([&](HostBackend& backend) {
-    return std::make_unique<OnThreads<United<NonZero>, BitMask>>(
-        backend, NonZero{}, Identity{}, NoFeedback{}, sum);
+    return std::make_unique<OnThreads<United<NonZero>, BitMask>>(backend, NonZero{}, Identity{},
+                                                                 NoFeedback{}, sum);
   });
   check([&](HostBackend& backend) {
-    return std::make_unique<OnThreads<United<TopK>, IndexMask>>(
-        backend, TopK{.k = 2}, Identity{}, NoFeedback{}, sum);
+    return std::make_unique<OnThreads<United<TopK>, IndexMask>>(backend, TopK{.k = 2}, Identity{},
+                                                                NoFeedback{}, sum);
   });
 }
 

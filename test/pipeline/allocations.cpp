@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <new>
 
@@ -17,9 +19,8 @@ std::atomic<std::uint64_t> allocations{0};
 void* allocate(std::size_t size, std::size_t alignment) {
   if (counting) ++allocations;
   alignment = std::max(alignment, sizeof(void*));
-  void* const memory =
-      std::aligned_alloc(alignment, (std::max<std::size_t>(size, 1) + alignment - 1) / alignment *
-                                        alignment);
+  void* const memory = std::aligned_alloc(
+      alignment, (std::max<std::size_t>(size, 1) + alignment - 1) / alignment * alignment);
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }

@@ -167,11 +167,15 @@ TEST_CASE("a dropped Pending waits") {
   with_ranks(3, [](HostBackend& backend, int rank) {
     DenseAllReduce<HostBackend> reduce{backend};
     Vector gradient(10, static_cast<float>(rank));
-    { const Pending dropped = reduce.start(gradient); }
+    {
+      const Pending dropped = reduce.start(gradient);
+    }
     CHECK(gradient == Vector(10, 1.0f));
     CHECK(reduce.step() == 1);
     gradient[3] = not_a_number;
-    { const Pending refused = reduce.start(gradient); }
+    {
+      const Pending refused = reduce.start(gradient);
+    }
     CHECK(gradient[3] != gradient[3]);
     CHECK(reduce.step() == 1);
   });

@@ -100,9 +100,8 @@ TEST_CASE("T8: ties go to the lowest index on every rank") {
     std::size_t k;
     std::vector<std::size_t> kept;
   };
-  const Case cases[] = {{{2, -2, 2, 1}, 2, {0, 1}},
-                        {{0.1f, 0.2f, 0.9f, 0.3f}, 1, {2}},
-                        {{5, 4, 5, 1, 2}, 1, {0}}};
+  const Case cases[] = {
+      {{2, -2, 2, 1}, 2, {0, 1}}, {{0.1f, 0.2f, 0.9f, 0.3f}, 1, {2}}, {{5, 4, 5, 1, 2}, 1, {0}}};
   for (const int ranks : {1, 2, 3, 4}) {
     for (const Case& each : cases) {
       with_ranks(ranks, [&](HostBackend& backend, int) {
@@ -122,8 +121,9 @@ TEST_CASE("T8: ties go to the lowest index on every rank") {
 TEST_CASE("T10: nothing, one entry, a tiny share, everything") {
   for (const int ranks : {1, 2, 4}) {
     with_ranks(ranks, [&](HostBackend& backend, int rank) {
-      OnThreads<TopK, BitMask> empty{backend, {.fraction = 0.001}}, one{backend, {.fraction = 0.001}},
-          three{backend, {.fraction = 0.001}}, more{backend, {.k = 100}};
+      OnThreads<TopK, BitMask> empty{backend, {.fraction = 0.001}},
+          one{backend, {.fraction = 0.001}}, three{backend, {.fraction = 0.001}},
+          more{backend, {.k = 100}};
       Vector none, single{4.0f}, some{1.0f, 3.0f, 2.0f}, dense = values_of<float>(rank, 50);
       const Report nothing = empty(none);
       CHECK(nothing.entries == 0);

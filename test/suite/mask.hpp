@@ -75,7 +75,7 @@ void it_holds_the_set() {
       for (const auto& layout : layouts()) {
         const Model model = model_with(layout);
         for (const Density density : densities) {
-          for (const std::uint64_t seed : {0, 1, 2}) {
+          for (const std::uint64_t seed : {0u, 1u, 2u}) {
             CAPTURE(layout);
             CAPTURE(static_cast<int>(density));
             CAPTURE(seed);

@@ -73,7 +73,7 @@ void n_of_m_names_the_group() {
   on_one<W>([](auto& backend) {
     auto& exec = backend.executor();
     const Model model = named_model();
-    for (const std::uint64_t seed : {0, 1, 2, 3, 4, 5}) {
+    for (const std::uint64_t seed : {0u, 1u, 2u, 3u, 4u, 5u}) {
       mask_of<NofMMask<2, 4>, W> mask;
       Set set = two_of_four();
       set[6] = true;

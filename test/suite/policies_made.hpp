@@ -37,8 +37,12 @@ struct Make<OneShotMagnitude> {
 template <>
 struct Make<GradualMagnitude> {
   static GradualMagnitude of(const Values& weights, double density) {
-    return {.weights = weights, .final_sparsity = std::min(1 - density, 0.999), .begin = 1,
-            .end = 2, .every = 1, .scope = Scope::global};
+    return {.weights = weights,
+            .final_sparsity = std::min(1 - density, 0.999),
+            .begin = 1,
+            .end = 2,
+            .every = 1,
+            .scope = Scope::global};
   }
 };
 template <>

@@ -80,9 +80,8 @@ class Replica {
  public:
   using T = typename C::value;
   using executor = typename B::executor_type;
-  using reducer_type =
-      SparseAllReduce<typename C::policy, typename C::mask, B, typename C::codec,
-                      typename C::feedback>;
+  using reducer_type = SparseAllReduce<typename C::policy, typename C::mask, B, typename C::codec,
+                                       typename C::feedback>;
 
   Replica(B& backend, std::size_t n, double density, ReduceOptions options = {},
           typename C::feedback feedback = {})
@@ -147,8 +146,7 @@ bool same_on_all(B& backend, std::uint64_t mine) {
 inline std::uint64_t hash(const std::string& text) { return std::hash<std::string>{}(text); }
 template <class T>
 std::uint64_t hash(const std::vector<T>& values) {
-  return hash(std::string(reinterpret_cast<const char*>(values.data()),
-                          values.size() * sizeof(T)));
+  return hash(std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)));
 }
 
 /// The text of the `Exception` that `f` must throw on every rank, with the same text. Collective.

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <oracle.hpp>
 #include <suite/policies_made.hpp>
 #include <suite/replica.hpp>
 #include <suite/sparse_all_reduce_law.hpp>
@@ -13,6 +12,7 @@
 #include <pactrain/compress/ternary.hpp>
 
 #include <doctest/doctest.h>
+#include <oracle.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -122,8 +122,8 @@ void check_report(const R& replica, const Report& report, const std::vector<bool
   CHECK(report.path == (local ? Path::local : Path::packed));
   CHECK(!report.non_finite);
   if (C::shared && C::lossless && step == 3 && all > 0) {  // nothing else is sent
-    CHECK(sent == all_reduce_bytes(payload / sizeof(T), sizeof(T), replica.rank(),
-                                   replica.ranks()));
+    CHECK(sent ==
+          all_reduce_bytes(payload / sizeof(T), sizeof(T), replica.rank(), replica.ranks()));
   }
 }
 
@@ -217,8 +217,7 @@ void a_rank_may_have_nothing() {
       const bool nothing = replica.rank() == idle;
       const T nan = T(std::numeric_limits<float>::quiet_NaN());
       replica.set(nothing ? std::vector<T>(n, nan) : replica.values(0));
-      replica.reduce(replica.parts(),
-                     nothing ? Contribution::nothing : Contribution::gradient);
+      replica.reduce(replica.parts(), nothing ? Contribution::nothing : Contribution::gradient);
       auto all = all_values<C>(ranks, 0, n);
       all[static_cast<std::size_t>(idle)].assign(n, T{});
       const auto expected = dense(all, replica.kept(), Reduction::mean);

@@ -103,8 +103,8 @@ void a_damaged_state_is_refused() {
 template <GradientValue A>
 std::vector<A> residual_in(const std::string& state, std::size_t n) {
   std::vector<A> residual(n);
-  if (n > 0) std::memcpy(residual.data(), state.data() + state.size() - 8 - n * sizeof(A),
-                         n * sizeof(A));
+  if (n > 0)
+    std::memcpy(residual.data(), state.data() + state.size() - 8 - n * sizeof(A), n * sizeof(A));
   return residual;
 }
 

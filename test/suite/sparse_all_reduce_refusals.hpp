@@ -25,8 +25,8 @@ inline constexpr NonFinite all_modes[] = {NonFinite::reject, NonFinite::propagat
 template <class C, Backend B>
 struct Pair {
   Pair(B& backend, std::size_t n, NonFinite mode)
-      : disturbed(backend, n, 0.5, {.non_finite = mode}), fresh(backend, n, 0.5,
-                                                                {.non_finite = mode}) {}
+      : disturbed(backend, n, 0.5, {.non_finite = mode}),
+        fresh(backend, n, 0.5, {.non_finite = mode}) {}
   /// Are both the same, now and in the next step?
   void check_alike(Step step) {
     CHECK(disturbed.reduce.step() == step);
@@ -158,7 +158,8 @@ void wrong_calls_are_refused() {
         if (!C::shared || C::learns) continue;
         auto part = replica.parts();
         part.erase(part.begin() + 1, part.end());
-        const std::vector<Slice<T>> short_one{{"p0", longer.span().first(part[0].values.size() - 1)}};
+        const std::vector<Slice<T>> short_one{
+            {"p0", longer.span().first(part[0].values.size() - 1)}};
         const std::string named = passes(short_one, part);
         CHECK_MESSAGE(contains(named, blame + "'p0' has 20 entries but had 21"), named);
         pair.check_alike(3);

@@ -20,14 +20,16 @@ inline constexpr std::chrono::seconds patience{60};
 /// - `ranks()`: the numbers of ranks that `run` can make here.
 /// - `run(ranks, body, timeout)`: `body(backend)` on each rank, its own backend, with that timeout.
 ///   What a rank throws comes out where that rank was started.
+/// - `rank()`: the rank of this process, 0 where ranks are threads.
 /// - `shared_fate`: does a rank that fails, or leaves, make the others' waits fail at once?
 template <class W>
-concept World = Backend<typename W::backend_type> &&
-                requires(void (*body)(typename W::backend_type&)) {
-                  { W::ranks() } -> std::same_as<std::vector<int>>;
-                  W::run(1, body, std::chrono::milliseconds(1));
-                  { W::shared_fate } -> std::convertible_to<bool>;
-                };
+concept World =
+    Backend<typename W::backend_type> && requires(void (*body)(typename W::backend_type&)) {
+      { W::ranks() } -> std::same_as<std::vector<int>>;
+      W::run(1, body, std::chrono::milliseconds(1));
+      { W::rank() } -> std::same_as<int>;
+      { W::shared_fate } -> std::convertible_to<bool>;
+    };
 
 /// `body(backend)` on every number of ranks.
 template <World W, class Body>

@@ -2,6 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <pactrain/core/buffer.hpp>
+#include <pactrain/core/collectives.hpp>
+#include <pactrain/core/error.hpp>
+#include <pactrain/core/executor.hpp>
+#include <pactrain/core/model.hpp>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -9,12 +15,6 @@
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <pactrain/core/buffer.hpp>
-#include <pactrain/core/collectives.hpp>
-#include <pactrain/core/error.hpp>
-#include <pactrain/core/executor.hpp>
-#include <pactrain/core/model.hpp>
 
 namespace pactrain {
 

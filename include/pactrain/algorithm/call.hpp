@@ -2,13 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <span>
-#include <string>
-#include <string_view>
-#include <type_traits>
-
 #include <pactrain/algorithm/call_base.hpp>
 #include <pactrain/algorithm/call_pieces.hpp>
 #include <pactrain/algorithm/exchange.hpp>
@@ -18,10 +11,14 @@
 #include <pactrain/compress/identity.hpp>
 #include <pactrain/core/collectives.hpp>
 #include <pactrain/core/options.hpp>
-#include <pactrain/core/pending.hpp>
 #include <pactrain/core/report.hpp>
-#include <pactrain/feedback/feedback.hpp>
 #include <pactrain/policy/policy.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <type_traits>
 
 namespace pactrain {
 
@@ -136,13 +133,8 @@ class Call final : public CallBase {
   }
   void compensate(Contribution contribution) {
     const StageTimer timer(report_.seconds.pack);
-    const bool nothing = contribution == Contribution::nothing;
-    if constexpr (remembers) {
-      r_.template bind<A>();
-      pieces_.compensate(exec_, nothing, &r_.feedback_);
-    } else {
-      pieces_.compensate(exec_, nothing, static_cast<NoFeedback*>(nullptr));
-    }
+    r_.template bind<A>();
+    pieces_.compensate(exec_, contribution == Contribution::nothing, r_.feedback_);
   }
   void keep() {
     const StageTimer timer(report_.seconds.keep);
@@ -222,7 +214,7 @@ class Call final : public CallBase {
   }
   /// A float wire carries what is not finite; scaled integers do not.
   static constexpr bool carries_non_finite =
-      R::codec_type::additive && !has_bounds<typename R::codec_type, E>;
+      has_float_wire<typename R::codec_type, S> && !has_bounds<typename R::codec_type, E>;
 
   /// The entries that `set` keeps, as they are, in place of what the codec made of them.
   template <class Set, class Wait>

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <pactrain/core/pending.hpp>
+
 #include <span>
 #include <string>
-
-#include <pactrain/core/pending.hpp>
 
 namespace pactrain {
 

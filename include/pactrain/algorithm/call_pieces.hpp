@@ -2,13 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <cstddef>
-#include <set>
-#include <span>
-#include <string>
-#include <type_traits>
-#include <vector>
-
 #include <pactrain/algorithm/resolve.hpp>
 #include <pactrain/compress/compressor.hpp>
 #include <pactrain/core/buffer.hpp>
@@ -16,6 +9,13 @@
 #include <pactrain/core/model.hpp>
 #include <pactrain/core/slices.hpp>
 #include <pactrain/kernel/pack.hpp>
+
+#include <cstddef>
+#include <set>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
 
 namespace pactrain {
 
@@ -52,24 +52,28 @@ class CallPieces {
 
   /// Makes the source: the gradient, or zeros if this rank contributes `nothing`; what `feedback`
   /// remembers is added where it remembers anything.
-  template <class Feedback>
-  void compensate(E& exec, bool nothing, Feedback* feedback) {
+  template <class FeedbackOn>
+  void compensate(E& exec, bool nothing, FeedbackOn& feedback) {
+    constexpr bool remembers =
+        requires(Piece<T> from, S* to) { feedback.compensate(exec, from, to); };
     std::span<T> zeros;
     if (nothing) {
       zeros = zeros_buffer_.template take<T>(exec, entries_);
       exec.for_each(zeros.size(), kernel::Fill<T>{zeros.data(), T{}});
     }
-    if (feedback != nullptr) sums_ = sums_buffer_.template take<S>(exec, entries_);
+    if (remembers) sums_ = sums_buffer_.template take<S>(exec, entries_);
     std::size_t at = 0;
     for (const auto& piece : gradient_) {
       Piece<T> from = piece;
       if (nothing) from.data = zeros.data() + at;
-      if constexpr (requires { feedback->compensate(exec, from, sums_.data()); }) {
-        feedback->compensate(exec, from, sums_.data() + at);
-        source_.push_back({piece.part, piece.at, piece.first, piece.size, sums_.data() + at});
+      const S* values = nullptr;
+      if constexpr (remembers) {
+        feedback.compensate(exec, from, sums_.data() + at);
+        values = sums_.data() + at;
       } else {
-        source_.push_back({piece.part, piece.at, piece.first, piece.size, from.data});
+        values = from.data;
       }
+      source_.push_back({piece.part, piece.at, piece.first, piece.size, values});
       at += piece.size;
     }
   }

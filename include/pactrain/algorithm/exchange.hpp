@@ -2,16 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <algorithm>
-#include <concepts>
-#include <cstddef>
-#include <cstdint>
-#include <limits>
-#include <optional>
-#include <span>
-#include <type_traits>
-#include <vector>
-
 #include <pactrain/algorithm/pack.hpp>
 #include <pactrain/compress/cast.hpp>
 #include <pactrain/compress/compressor.hpp>
@@ -23,6 +13,16 @@
 #include <pactrain/core/value_type.hpp>
 #include <pactrain/kernel/cast.hpp>
 #include <pactrain/kernel/flags.hpp>
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <type_traits>
+#include <vector>
 
 namespace pactrain {
 
@@ -43,7 +43,10 @@ class Exchange {
   using A = arithmetic_t<T>;
   /// Half values that travel as they are come from, and are decoded to, the type of their sums.
   using Codec = std::conditional_t<is_in_place<Options> && !std::same_as<T, A>, Cast<T>, Options>;
-  static constexpr bool bounded = has_bounds<Codec, E>;
+  /// Is there a maximum over ranks first? A codec wants it for its bounds; wires of integers want
+  /// it for the flags, which they cannot carry.
+  static constexpr bool bounded =
+      has_bounds<Codec, E> || (Codec::additive && !has_float_wire<Codec, S>);
   static constexpr std::size_t trailer_bytes = 8;  // keeps the next rank's wire aligned
 
  public:
@@ -61,10 +64,13 @@ class Exchange {
     report.payload_bytes = 0;
     if constexpr (bounded) {
       const StageTimer timer(report.seconds.encode);
-      const std::size_t count = codec_.bounds_count(call_);
+      const std::size_t count = bounds_count();
       auto bounds = bounds_.template take<float>(exec, count + flags.size());
-      codec_.bounds(exec, call_, as_const_span(packed), bounds.first(count));
-      exec.for_each(flags.size(), kernel::Convert<std::uint32_t, float>{flags.data(), bounds.data() + count});
+      if constexpr (has_bounds<Codec, E>) {
+        codec_.bounds(exec, call_, as_const_span(packed), bounds.first(count));
+      }
+      exec.for_each(flags.size(),
+                    kernel::Convert<std::uint32_t, float>{flags.data(), bounds.data() + count});
       call_.agreed = as_const_span(bounds.first(count));
       request_ = counted(comm, [&] { return comm.start_all_reduce(exec, bounds, Max{}); });
       phase_ = Phase::bounds;
@@ -80,8 +86,8 @@ class Exchange {
     if (phase_ == Phase::bounds) {
       if (!waited(comm, wait)) return false;
       if constexpr (bounded) {
-        const float* const flags = bounds_.template view<float>(codec_.bounds_count(call_)).data() +
-                                   codec_.bounds_count(call_);
+        const float* const flags =
+            bounds_.template view<float>(bounds_count()).data() + bounds_count();
         exec.for_each(flags_.size(), kernel::Convert<float, std::uint32_t>{flags, flags_.data()});
       }
       send(exec, comm);
@@ -103,6 +109,10 @@ class Exchange {
  private:
   enum class Phase { idle, bounds, wire };
 
+  [[nodiscard]] std::size_t bounds_count() const {
+    if constexpr (has_bounds<Codec, E>) return codec_.bounds_count(call_);
+    else return 0;
+  }
   static auto codec_options(const Options& options) {
     if constexpr (std::same_as<Codec, Options>) return options;
     else return Codec{};
@@ -178,20 +188,22 @@ class Exchange {
       const StageTimer timer(report_->seconds.encode);
       codec_.encode(exec, call_, as_const_span(packed_), wire.first(size));
       keep_conveyed(exec, as_const_span(wire.first(size)));
-      exec.for_each(flags_.size(), kernel::Convert<std::uint32_t, std::uint32_t>{
-                                       flags_.data(),
-                                       reinterpret_cast<std::uint32_t*>(wire.data() + size)});
+      exec.for_each(flags_.size(),
+                    kernel::Convert<std::uint32_t, std::uint32_t>{
+                        flags_.data(), reinterpret_cast<std::uint32_t*>(wire.data() + size)});
     }
     counts_.assign(ranks, wire.size());
     report_->payload_bytes = wire.size();
     request_ = counted(comm, [&] {
-      return comm.start_all_gather(exec, as_const_span(wire),
-                                   std::span<const std::size_t>(counts_), all);
+      return comm.start_all_gather(exec, as_const_span(wire), std::span<const std::size_t>(counts_),
+                                   all);
     });
   }
   [[nodiscard]] std::size_t gathered_bytes() const {
     if constexpr (Codec::additive) return 0;
-    else return (codec_.template wire_bytes<S>(call_) + trailer_bytes - 1) / trailer_bytes * trailer_bytes;
+    else
+      return (codec_.template wire_bytes<S>(call_) + trailer_bytes - 1) / trailer_bytes *
+             trailer_bytes;
   }
   void keep_conveyed(E& exec, std::span<const std::byte> wire) {
     if (!options_.remember) return;

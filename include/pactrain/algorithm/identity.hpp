@@ -2,15 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <pactrain/algorithm/agreement.hpp>
+#include <pactrain/core/archive.hpp>
+#include <pactrain/core/options.hpp>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <typeinfo>
 #include <vector>
-
-#include <pactrain/algorithm/agreement.hpp>
-#include <pactrain/core/archive.hpp>
-#include <pactrain/core/options.hpp>
 
 namespace pactrain {
 
@@ -22,11 +22,10 @@ class ReducerIdentity {
                                           const Feedback& feedback, const ReduceOptions& options) {
     ReducerIdentity identity;
     identity.ranks_ = static_cast<std::uint64_t>(ranks);
-    identity.words_ = {
-        kernel::mix(policy.fingerprint(), kind_of<Policy>()), kind_of<Mask>(),
-        kernel::mix(codec.fingerprint(), kind_of<Codec>()),
-        kernel::mix(feedback.fingerprint(), kind_of<Feedback>()),
-        Fingerprint{}(options.reduction)(options.non_finite)(options.seed).value()};
+    identity.words_ = {kernel::mix(policy.fingerprint(), kind_of<Policy>()), kind_of<Mask>(),
+                       kernel::mix(codec.fingerprint(), kind_of<Codec>()),
+                       kernel::mix(feedback.fingerprint(), kind_of<Feedback>()),
+                       Fingerprint{}(options.reduction)(options.non_finite)(options.seed).value()};
     return identity;
   }
 

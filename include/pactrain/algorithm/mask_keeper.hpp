@@ -2,6 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <pactrain/algorithm/agreement.hpp>
+#include <pactrain/core/archive.hpp>
+#include <pactrain/core/backend.hpp>
+#include <pactrain/core/error.hpp>
+#include <pactrain/core/model.hpp>
+#include <pactrain/mask/mask.hpp>
+#include <pactrain/policy/policy.hpp>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -11,14 +19,6 @@
 #include <tuple>
 #include <utility>
 #include <vector>
-
-#include <pactrain/algorithm/agreement.hpp>
-#include <pactrain/core/archive.hpp>
-#include <pactrain/core/backend.hpp>
-#include <pactrain/core/error.hpp>
-#include <pactrain/core/model.hpp>
-#include <pactrain/mask/mask.hpp>
-#include <pactrain/policy/policy.hpp>
 
 namespace pactrain {
 
@@ -144,8 +144,9 @@ class MaskKeeper {
       model.add(std::move(name), reader.value());
     }
     if (!expected.parts().empty() && model.fingerprint() != expected.fingerprint()) {
-      throw StateError("pactrain: the state is of another model (its parameters have other sizes); "
-                       "load the state of this one");
+      throw StateError(
+          "pactrain: the state is of another model (its parameters have other sizes); "
+          "load the state of this one");
     }
     set_model(expected.parts().empty() ? std::move(model) : expected);
     revision_ = reader.value();

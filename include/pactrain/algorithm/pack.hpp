@@ -2,16 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <span>
-#include <type_traits>
-
 #include <pactrain/core/buffer.hpp>
 #include <pactrain/core/executor.hpp>
 #include <pactrain/core/model.hpp>
 #include <pactrain/kernel/bits.hpp>
 #include <pactrain/kernel/pack.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
 
 namespace pactrain {
 
@@ -53,7 +53,8 @@ void find_non_finite(E& exec, std::span<T> values, std::uint32_t* flag, Scratch<
   if constexpr (requires { exec.find_non_finite(values, flag); }) {
     exec.find_non_finite(values, flag);
   } else {
-    raise_if_any(exec, values.size(), kernel::NonFiniteAt<std::remove_const_t<T>>{values.data()}, flag, scratch);
+    raise_if_any(exec, values.size(), kernel::NonFiniteAt<std::remove_const_t<T>>{values.data()},
+                 flag, scratch);
   }
 }
 
@@ -89,9 +90,7 @@ void pack(E& exec, const MaskOn& mask, Piece<const T> piece, T* packed, std::siz
 /// The values in the slots go to their positions in `piece`, and zeros everywhere else.
 template <Executor E, class MaskOn, class T>
 void unpack(E& exec, const MaskOn& mask, const T* packed, std::size_t base, Piece<T> piece) {
-  if constexpr (requires {
-                  exec.expand(mask.bits(), piece.first, packed, base, piece.values());
-                }) {
+  if constexpr (requires { exec.expand(mask.bits(), piece.first, packed, base, piece.values()); }) {
     exec.expand(mask.bits(), piece.first, packed, base, piece.values());
   } else {
     exec.for_each(piece.size, kernel::Fill<T>{piece.data, T{}});

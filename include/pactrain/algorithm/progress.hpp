@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <pactrain/core/error.hpp>
+#include <pactrain/core/model.hpp>
+
 #include <algorithm>
 #include <cstddef>
 #include <span>
 #include <vector>
-
-#include <pactrain/core/error.hpp>
-#include <pactrain/core/model.hpp>
 
 namespace pactrain {
 

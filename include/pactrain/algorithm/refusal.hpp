@@ -2,17 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <cstddef>
-#include <span>
-#include <string>
-#include <string_view>
-
 #include <pactrain/algorithm/agreement.hpp>
 #include <pactrain/core/error.hpp>
 #include <pactrain/core/executor.hpp>
 #include <pactrain/core/model.hpp>
 #include <pactrain/kernel/bits.hpp>
 #include <pactrain/kernel/pack.hpp>
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
 
 namespace pactrain {
 
@@ -55,8 +55,9 @@ template <Executor E, class C, class S>
   refuse_trouble(exec, comm, trouble);
   std::string where = gather_trouble(exec, comm, describe_non_finite(exec, model, source));
   if (where.empty()) {
-    where = "the gradients are finite, but they or their sum are beyond the range of the value "
-            "type or of the codec";
+    where =
+        "the gradients are finite, but they or their sum are beyond the range of the value "
+        "type or of the codec";
   }
   throw StepRejected("pactrain: step " + std::to_string(step) + " is refused on all ranks (" +
                      where +

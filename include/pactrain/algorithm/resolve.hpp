@@ -2,20 +2,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <pactrain/core/error.hpp>
+#include <pactrain/core/model.hpp>
+#include <pactrain/core/slices.hpp>
+
 #include <algorithm>
 #include <cstddef>
 #include <span>
 #include <string>
 #include <vector>
 
-#include <pactrain/core/error.hpp>
-#include <pactrain/core/model.hpp>
-#include <pactrain/core/slices.hpp>
-
 namespace pactrain {
 
-/// Is one of `slices` called as a part of its size that lies elsewhere than where slices that follow
-/// each other would put it?
+/// Is one of `slices` called as a part of its size that lies elsewhere than where slices that
+/// follow each other would put it?
 template <class T>
 bool names_other_places(const Model& model, std::span<const Slice<T>> slices) {
   const auto parts = model.parts();
@@ -53,9 +53,9 @@ void resolve(const Model& model, std::span<const Slice<T>> slices, std::vector<P
     if (part == model.parts().size()) {
       throw PreconditionError(
           "pactrain: " + std::to_string(total) + " entries were passed but the model has " +
-          std::to_string(model.size()) + (slice.name.empty()
-              ? " (a slice without a name can only be reduced with all the others)"
-              : ", and no part is called '" + slice.name + "'") +
+          std::to_string(model.size()) +
+          (slice.name.empty() ? " (a slice without a name can only be reduced with all the others)"
+                              : ", and no part is called '" + slice.name + "'") +
           "; pass all of the model, or whole parts by the names they were introduced with");
     }
     const Part& place = model.parts()[part];

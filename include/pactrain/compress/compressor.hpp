@@ -32,8 +32,9 @@ template <ReducibleValue... W>
 struct WireTypes {};
 
 namespace detail {
-template <class O>
+template <class Z, class O>
 concept SumsWires = requires(const O& codec, int ranks) {
+  typename Z::template wires<float>;
   { codec.template wire_type<float>(ranks) } -> std::same_as<ValueType>;
 };
 template <class O>
@@ -54,7 +55,6 @@ concept GathersWires = requires(const O& codec, const CodecCall& call) {
 ///   hold the sum of `ranks` of them. Otherwise: `wire_bytes<S>(call)`: bytes of one rank's wire.
 /// - optionally `bounds_count(call)` and `bounds(exec, call, values, out)`: numbers whose maximum
 ///   over ranks `encode` needs, as floats that are not below them; non-finite values are skipped.
-///   Codecs with integer wires have them, for the flags of a step ride beside them.
 /// - `encode(exec, call, values, wire)`: wire is bytes in executor memory;
 /// - `decode_add(exec, call, wire, sum)`: adds what a wire (of one rank, or of all ranks summed)
 ///   means to `sum`, a span of A.
@@ -73,7 +73,7 @@ concept Compressor =
       codec.encode(exec, call, values, wire);
       codec.decode_add(exec, call, received, sum);
     } &&
-    ((Z::additive && detail::SumsWires<typename Z::template on<E>>) ||
+    ((Z::additive && detail::SumsWires<Z, typename Z::template on<E>>) ||
      (!Z::additive && detail::GathersWires<typename Z::template on<E>>));
 
 /// Is the wire the packed values themselves?
@@ -84,5 +84,22 @@ inline constexpr bool is_in_place = requires { requires Z::in_place; };
 template <class Z, class E>
 inline constexpr bool has_bounds = requires(typename Z::template on<E>& codec,
                                             const CodecCall& call) { codec.bounds_count(call); };
+
+namespace detail {
+template <class S, class Wires>
+inline constexpr bool all_gradient_values = false;
+template <class S, class... W>
+inline constexpr bool all_gradient_values<S, WireTypes<W...>> = (GradientValue<W> && ...);
+template <class Z, class S>
+constexpr bool has_float_wire() {
+  if constexpr (Z::additive) return all_gradient_values<S, typename Z::template wires<S>>;
+  else return false;
+}
+}  // namespace detail
+
+/// Is the wire of values of type S made of floating-point elements that may be added? Then it can
+/// carry a NaN.
+template <class Z, class S>
+inline constexpr bool has_float_wire = detail::has_float_wire<Z, S>();
 
 }  // namespace pactrain

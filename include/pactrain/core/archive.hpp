@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <pactrain/core/error.hpp>
+#include <pactrain/kernel/bits.hpp>
+
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -13,9 +16,6 @@
 #include <type_traits>
 #include <utility>
 #include <vector>
-
-#include <pactrain/core/error.hpp>
-#include <pactrain/kernel/bits.hpp>
 
 namespace pactrain {
 
@@ -110,7 +110,8 @@ class Reader {
       std::array<char, sizeof(T)> bytes{};
       get(bytes.data(), sizeof(T));
       if constexpr (std::endian::native == std::endian::big) {
-        for (std::size_t i = 0; i < sizeof(T) / 2; ++i) std::swap(bytes[i], bytes[sizeof(T) - 1 - i]);
+        for (std::size_t i = 0; i < sizeof(T) / 2; ++i)
+          std::swap(bytes[i], bytes[sizeof(T) - 1 - i]);
       }
       element = std::bit_cast<T>(bytes);
     }

@@ -2,21 +2,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <concepts>
-#include <utility>
-
 #include <pactrain/core/communicator.hpp>
 #include <pactrain/core/executor.hpp>
+
+#include <concepts>
+#include <utility>
 
 namespace pactrain {
 
 /// An executor and a communicator that reach each other's memory.
 template <class B>
-concept Backend = Communicator<typename B::communicator_type, typename B::executor_type> &&
-                  requires(B& backend) {
-                    { backend.executor() } -> std::same_as<typename B::executor_type&>;
-                    { backend.communicator() } -> std::same_as<typename B::communicator_type&>;
-                  };
+concept Backend =
+    Communicator<typename B::communicator_type, typename B::executor_type> && requires(B& backend) {
+      { backend.executor() } -> std::same_as<typename B::executor_type&>;
+      { backend.communicator() } -> std::same_as<typename B::communicator_type&>;
+    };
 
 /// A backend made of any executor and any communicator that reaches its memory.
 template <Executor E, class C>

@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <pactrain/core/executor.hpp>
+
 #include <cstddef>
 #include <optional>
 #include <span>
 #include <type_traits>
-
-#include <pactrain/core/executor.hpp>
 
 namespace pactrain {
 

@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <pactrain/core/communicator.hpp>
+#include <pactrain/core/executor.hpp>
+
 #include <chrono>
 #include <cstddef>
 #include <span>
 #include <vector>
-
-#include <pactrain/core/communicator.hpp>
-#include <pactrain/core/executor.hpp>
 
 namespace pactrain {
 

@@ -2,15 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <pactrain/core/executor.hpp>
+#include <pactrain/core/value_type.hpp>
+
 #include <algorithm>
 #include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
-
-#include <pactrain/core/executor.hpp>
-#include <pactrain/core/value_type.hpp>
 
 namespace pactrain {
 

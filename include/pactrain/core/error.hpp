@@ -9,7 +9,8 @@
 
 namespace pactrain {
 
-/// What every exception of this library is. A message reads: the problem, why it is one, what to do.
+/// What every exception of this library is. A message reads: the problem, why it is one, what to
+/// do.
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

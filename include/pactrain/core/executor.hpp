@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <pactrain/core/config.hpp>
+#include <pactrain/core/memory_space.hpp>
+
 #include <concepts>
 #include <cstddef>
 #include <span>
 #include <utility>
-
-#include <pactrain/core/config.hpp>
-#include <pactrain/core/memory_space.hpp>
 
 namespace pactrain {
 

@@ -44,11 +44,21 @@ class HostStaged {
   class request {
    public:
     request() = default;
+    request(request&& other) noexcept { *this = std::move(other); }
+    request& operator=(request&& other) noexcept {
+      inner_ = std::move(other.inner_);
+      staging_ = std::exchange(other.staging_, nullptr);
+      exec_ = other.exec_;
+      write_ = other.write_;
+      result_ = other.result_;
+      out_ = other.out_;
+      return *this;
+    }
 
    private:
     friend class HostStaged;
     typename C::request inner_;
-    Staging* staging_ = nullptr;
+    Staging* staging_ = nullptr;  ///< null when finished
     void* exec_ = nullptr;
     void (*write_)(void* exec, std::span<const std::byte> from, void* to) = nullptr;
     std::span<const std::byte> result_;

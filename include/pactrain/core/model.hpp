@@ -2,6 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <pactrain/core/error.hpp>
+#include <pactrain/core/slices.hpp>
+#include <pactrain/core/value_type.hpp>
+#include <pactrain/kernel/bits.hpp>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -10,11 +15,6 @@
 #include <string_view>
 #include <utility>
 #include <vector>
-
-#include <pactrain/core/error.hpp>
-#include <pactrain/core/slices.hpp>
-#include <pactrain/core/value_type.hpp>
-#include <pactrain/kernel/bits.hpp>
 
 namespace pactrain {
 

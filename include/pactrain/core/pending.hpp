@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <pactrain/core/communicator.hpp>
+#include <pactrain/core/report.hpp>
+
 #include <chrono>
 #include <exception>
 #include <utility>
-
-#include <pactrain/core/communicator.hpp>
-#include <pactrain/core/report.hpp>
 
 namespace pactrain {
 
@@ -32,7 +32,8 @@ class Pending {
  public:
   explicit Pending(PendingCall& call) : call_(&call), exceptions_(std::uncaught_exceptions()) {}
   Pending(Pending&& other) noexcept
-      : call_(std::exchange(other.call_, nullptr)), exceptions_(other.exceptions_),
+      : call_(std::exchange(other.call_, nullptr)),
+        exceptions_(other.exceptions_),
         report_(other.report_) {}
   Pending& operator=(Pending&& other) noexcept {
     std::swap(call_, other.call_);

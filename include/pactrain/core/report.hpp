@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <pactrain/core/model.hpp>
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-
-#include <pactrain/core/model.hpp>
 
 namespace pactrain {
 
@@ -46,7 +46,7 @@ struct Report {
   std::uint64_t payload_bytes = 0;  ///< the vector that was summed (a learned mask's flag included)
   /// As the communicator counted them: flags, bounds, unions of masks and agreement included.
   std::uint64_t bytes_sent = 0;
-  std::uint64_t dense_bytes = 0;    ///< what the dense sum would have sent
+  std::uint64_t dense_bytes = 0;  ///< what the dense sum would have sent
   Path path = Path::packed;
   bool non_finite = false;  ///< an infinity or a NaN was seen, on some rank
   Stages seconds;
@@ -76,8 +76,7 @@ class StageTimer {
   StageTimer(const StageTimer&) = delete;
   StageTimer& operator=(const StageTimer&) = delete;
   ~StageTimer() {
-    *seconds_ +=
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    *seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   }
 
  private:

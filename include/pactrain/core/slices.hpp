@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <pactrain/core/value_type.hpp>
+
 #include <concepts>
 #include <cstddef>
 #include <ranges>
@@ -9,8 +11,6 @@
 #include <string>
 #include <type_traits>
 #include <utility>
-
-#include <pactrain/core/value_type.hpp>
 
 namespace pactrain {
 

@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <pactrain/core/config.hpp>
+
 #include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
-
-#include <pactrain/core/config.hpp>
 
 namespace pactrain {
 
@@ -36,7 +36,8 @@ struct float16 {
     if (size >= 0x477ff000u) return static_cast<std::uint16_t>(sign | 0x7c00u);
     if (size < 0x38800000u) {  // below the smallest normal half: let float addition round
       const float shifted = std::bit_cast<float>(size) + 0.5f;
-      return static_cast<std::uint16_t>(sign | (std::bit_cast<std::uint32_t>(shifted) - 0x3f000000u));
+      return static_cast<std::uint16_t>(sign |
+                                        (std::bit_cast<std::uint32_t>(shifted) - 0x3f000000u));
     }
     const std::uint32_t odd = size >> 13 & 1u;
     return static_cast<std::uint16_t>(sign | ((size - 0x38000000u + 0xfffu + odd) >> 13));
@@ -85,10 +86,10 @@ concept GradientValue = std::same_as<T, float> || std::same_as<T, double> ||
 
 /// The types a communicator sums: gradient values, and the integers that codecs add.
 template <class T>
-concept ReducibleValue = GradientValue<T> || std::same_as<T, std::int8_t> ||
-                         std::same_as<T, std::int16_t> || std::same_as<T, std::int32_t> ||
-                         std::same_as<T, std::int64_t> || std::same_as<T, std::uint32_t> ||
-                         std::same_as<T, std::uint64_t>;
+concept ReducibleValue =
+    GradientValue<T> || std::same_as<T, std::int8_t> || std::same_as<T, std::int16_t> ||
+    std::same_as<T, std::int32_t> || std::same_as<T, std::int64_t> ||
+    std::same_as<T, std::uint32_t> || std::same_as<T, std::uint64_t>;
 
 namespace detail {
 template <class T>
@@ -127,14 +128,15 @@ inline constexpr bits_t<T> exponent_mask = [] {
 
 /// The magnitude of `x` as an integer that orders as |x| does; NaNs come out above infinity.
 template <GradientValue T>
-PACTRAIN_FN constexpr bits_t<T> magnitude(T x) {
+PACTRAIN_FN constexpr bits_t<T> magnitude(const T& x) {
   constexpr auto sign = static_cast<bits_t<T>>(bits_t<T>{1} << (8 * sizeof(T) - 1));
   return static_cast<bits_t<T>>(std::bit_cast<bits_t<T>>(x) & static_cast<bits_t<T>>(~sign));
 }
 
-/// Is `x` neither an infinity nor a NaN?
+/// Is `x` neither an infinity nor a NaN? By reference: under -ffast-math a compiler may assume that
+/// a float passed by value is finite.
 template <GradientValue T>
-PACTRAIN_FN constexpr bool is_finite(T x) {
+PACTRAIN_FN constexpr bool is_finite(const T& x) {
   constexpr bits_t<T> mask = exponent_mask<T>;
   return (std::bit_cast<bits_t<T>>(x) & mask) != mask;
 }
@@ -184,10 +186,14 @@ constexpr const char* name_of(ValueType type) {
 template <class F>
 constexpr decltype(auto) with_gradient_type(ValueType type, F&& f) {
   switch (type) {
-    case ValueType::float64: return f.template operator()<double>();
-    case ValueType::float16: return f.template operator()<float16>();
-    case ValueType::bfloat16: return f.template operator()<bfloat16>();
-    default: return f.template operator()<float>();
+    case ValueType::float64:
+      return f.template operator()<double>();
+    case ValueType::float16:
+      return f.template operator()<float16>();
+    case ValueType::bfloat16:
+      return f.template operator()<bfloat16>();
+    default:
+      return f.template operator()<float>();
   }
 }
 

@@ -2,6 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <pactrain/core/backend.hpp>
+#include <pactrain/host/communicator.hpp>
+#include <pactrain/host/executor.hpp>
+
 #include <chrono>
 #include <exception>
 #include <memory>
@@ -9,10 +13,6 @@
 #include <string>
 #include <thread>
 #include <vector>
-
-#include <pactrain/core/backend.hpp>
-#include <pactrain/host/communicator.hpp>
-#include <pactrain/host/executor.hpp>
 
 namespace pactrain {
 
@@ -26,8 +26,7 @@ static_assert(Backend<HostBackend>);
 /// have ended. If a rank throws, the others' waits fail, and the exception of the rank that threw
 /// first is thrown here. `timeout` bounds every wait for other ranks.
 template <class Body>
-void on_threads(int ranks, Body body,
-                std::chrono::nanoseconds timeout = std::chrono::minutes(10)) {
+void on_threads(int ranks, Body body, std::chrono::nanoseconds timeout = std::chrono::minutes(10)) {
   const auto team = std::make_shared<ThreadTeam>(ranks, timeout);
   std::mutex mutex;
   std::exception_ptr first;

@@ -2,6 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <pactrain/core/communicator.hpp>
+#include <pactrain/core/error.hpp>
+#include <pactrain/core/value_type.hpp>
+#include <pactrain/host/rank_order.hpp>
+#include <pactrain/host/thread_team.hpp>
+#include <pactrain/kernel/bits.hpp>
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -12,13 +19,6 @@
 #include <string>
 #include <type_traits>
 #include <utility>
-
-#include <pactrain/core/communicator.hpp>
-#include <pactrain/core/error.hpp>
-#include <pactrain/core/value_type.hpp>
-#include <pactrain/host/rank_order.hpp>
-#include <pactrain/host/thread_team.hpp>
-#include <pactrain/kernel/bits.hpp>
 
 namespace pactrain {
 
@@ -86,10 +86,12 @@ class ThreadCommunicator {
 
   template <class E, class T>
   [[nodiscard]] request start_broadcast(E& exec, std::span<T> x, int root) {
+    expects(root >= 0 && root < size(),
+            "the root of a broadcast is no rank; name one of the ranks");
     const bool mine = rank_ == root;
-    request started = post(exec, "broadcast", sizeof(T), x.size(),
-                           mine ? as_const_span(x) : std::span<const T>{}, 
-                           static_cast<std::uint64_t>(root));
+    request started =
+        post(exec, "broadcast", sizeof(T), x.size(), mine ? as_const_span(x) : std::span<const T>{},
+             static_cast<std::uint64_t>(root));
     started.deliver_ = [](const ThreadOperation& operation, const request& self, int, int) {
       copy(operation.seats[self.root_].staging.view<std::byte>(self.bytes_).data(), self.bytes_,
            self.out_);
@@ -121,8 +123,7 @@ class ThreadCommunicator {
   }
 
   template <class E, ReducibleValue T, class Op>
-  [[nodiscard]] request start_reduce_scatter(E& exec, std::span<const T> in, std::span<T> out,
-                                             Op) {
+  [[nodiscard]] request start_reduce_scatter(E& exec, std::span<const T> in, std::span<T> out, Op) {
     expects(out.size() == share_of(in.size(), rank_, size()).size(),
             "reduce_scatter writes share_of(in.size(), rank, size) entries");
     request started = post(exec, "reduce_scatter", value_type<T>, in.size(), in);
@@ -139,7 +140,14 @@ class ThreadCommunicator {
   template <class E, class T>
   [[nodiscard]] request start_all_to_all(E& exec, std::span<const T> send,
                                          std::span<const std::size_t> send_counts,
-                                         std::span<T> recv, std::span<const std::size_t>) {
+                                         std::span<T> recv,
+                                         std::span<const std::size_t> recv_counts) {
+    const auto fit = [&](std::span<const std::size_t> counts, std::size_t all) {
+      return counts.size() == static_cast<std::size_t>(size()) &&
+             std::accumulate(counts.begin(), counts.end(), std::size_t{0}) == all;
+    };
+    expects(fit(send_counts, send.size()) && fit(recv_counts, recv.size()),
+            "all_to_all needs two counts for each rank, their sums the sizes of send and recv");
     request started = post(exec, "all_to_all", sizeof(T), 0, send, 0, send_counts);
     started.deliver_ = [](const ThreadOperation& operation, const request& self, int rank, int) {
       std::byte* out = self.out_;
@@ -148,9 +156,10 @@ class ThreadCommunicator {
         for (int r = 0; r < rank; ++r) before += seat.counts[static_cast<std::size_t>(r)];
         const std::size_t bytes = seat.counts[static_cast<std::size_t>(rank)] * sizeof(T);
         if (bytes > static_cast<std::size_t>(self.out_ + self.bytes_ - out)) {
-          throw RankMismatch("pactrain: all_to_all brings more entries than recv_counts allows; make "
-                             "each send count the receiver's count",
-                             rank, "size");
+          throw RankMismatch(
+              "pactrain: all_to_all brings more entries than recv_counts allows; make "
+              "each send count the receiver's count",
+              rank, "size");
         }
         copy(seat.staging.template view<std::byte>(seat.bytes).data() + before * sizeof(T), bytes,
              out);
@@ -163,10 +172,12 @@ class ThreadCommunicator {
     return started;
   }
 
-  bool test(request& started) { return progress(started, [](const auto&...) { return false; }); }
+  bool test(request& started) {
+    return progress(started, [](const auto&...) { return false; });
+  }
 
   void finish(request& started, Deadline deadline) {
-    progress(started, [&](const ThreadOperation& operation, int ThreadOperation::*count) {
+    progress(started, [&](const ThreadOperation& operation, int ThreadOperation::* count) {
       team_->wait(operation, count, deadline);
       return true;
     });
@@ -181,8 +192,7 @@ class ThreadCommunicator {
     static_assert(std::is_trivially_copyable_v<T>);
     exec.fence();
     request started;
-    started.operation_ =
-        &team_->open(rank_, {name, static_cast<std::uint64_t>(kind), count, root});
+    started.operation_ = &team_->open(rank_, {name, static_cast<std::uint64_t>(kind), count, root});
     auto& seat = started.operation_->seats[static_cast<std::size_t>(rank_)];
     HostExecutor host;
     seat.bytes = in.size_bytes();
@@ -203,7 +213,7 @@ class ThreadCommunicator {
   bool progress(request& started, Wait wait) {
     if (started.operation_ == nullptr) return true;
     ThreadOperation& operation = *started.operation_;
-    const auto reached = [&](int ThreadOperation::*count) {
+    const auto reached = [&](int ThreadOperation::* count) {
       return team_->ready(operation, count) || wait(operation, count);
     };
     if (!reached(&ThreadOperation::posted)) return false;

@@ -2,18 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-#include <span>
-
 #include <pactrain/core/executor.hpp>
 #include <pactrain/core/memory_space.hpp>
 #include <pactrain/core/value_type.hpp>
 #include <pactrain/host/buffer.hpp>
 #include <pactrain/host/simd.hpp>
 #include <pactrain/kernel/bits.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
 
 namespace pactrain {
 

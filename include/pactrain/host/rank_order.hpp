@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <pactrain/core/communicator.hpp>
+#include <pactrain/core/value_type.hpp>
+
 #include <algorithm>
 #include <array>
 #include <concepts>
 #include <cstddef>
-
-#include <pactrain/core/communicator.hpp>
-#include <pactrain/core/value_type.hpp>
 
 namespace pactrain {
 
@@ -29,11 +29,13 @@ void reduce_in_rank_order(std::size_t n, int ranks, Contribution contribution, O
       if constexpr (std::same_as<Op, Max>) {
         for (std::size_t i = 0; i < count; ++i) sum[i] = std::max(sum[i], static_cast<A>(x[i]));
       } else {
-        for (std::size_t i = 0; i < count; ++i) sum[i] = static_cast<A>(sum[i] + static_cast<A>(x[i]));
+        for (std::size_t i = 0; i < count; ++i)
+          sum[i] = static_cast<A>(sum[i] + static_cast<A>(x[i]));
       }
     }
     if constexpr (std::same_as<Op, Mean>) {
-      static_assert(GradientValue<T>, "pactrain: integers have a Sum and a Max over ranks, no Mean");
+      static_assert(GradientValue<T>,
+                    "pactrain: integers have a Sum and a Max over ranks, no Mean");
       const A count_of_ranks = static_cast<A>(ranks);
       for (std::size_t i = 0; i < count; ++i) sum[i] /= count_of_ranks;
     }

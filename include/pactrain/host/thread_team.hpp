@@ -2,6 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <pactrain/core/buffer.hpp>
+#include <pactrain/core/communicator.hpp>
+#include <pactrain/core/error.hpp>
+#include <pactrain/host/executor.hpp>
+
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
@@ -14,11 +19,6 @@
 #include <span>
 #include <string>
 #include <vector>
-
-#include <pactrain/core/buffer.hpp>
-#include <pactrain/core/communicator.hpp>
-#include <pactrain/core/error.hpp>
-#include <pactrain/host/executor.hpp>
 
 namespace pactrain {
 
@@ -50,7 +50,9 @@ struct ThreadOperation {
 class ThreadTeam {
  public:
   explicit ThreadTeam(int size, std::chrono::nanoseconds timeout = std::chrono::minutes(10))
-      : size_(size), timeout_(timeout), next_(static_cast<std::size_t>(size)),
+      : size_(size),
+        timeout_(timeout),
+        next_(static_cast<std::size_t>(size)),
         left_(static_cast<std::size_t>(size)) {
     expects(size > 0, "a team needs at least one rank");
   }
@@ -96,20 +98,21 @@ class ThreadTeam {
   }
 
   /// Has the count reached the team's size? Throws where it cannot any more.
-  bool ready(const ThreadOperation& operation, int ThreadOperation::*count) {
+  bool ready(const ThreadOperation& operation, int ThreadOperation::* count) {
     const std::lock_guard lock(mutex_);
     return operation.*count == size_ || (check(operation, count), false);
   }
   /// Waits for it until `deadline`.
-  void wait(const ThreadOperation& operation, int ThreadOperation::*count, Deadline deadline) {
+  void wait(const ThreadOperation& operation, int ThreadOperation::* count, Deadline deadline) {
     std::unique_lock lock(mutex_);
     while (operation.*count != size_) {
       check(operation, count);
       if (changed_.wait_until(lock, deadline) == std::cv_status::timeout &&
           operation.*count != size_) {
-        fail(std::make_exception_ptr(DeadlineExceeded(
-            std::string("pactrain: ") + operation.call.name + " reached its deadline (waiting for " +
-            missing(operation) + "); look there for the cause, or set a longer timeout")));
+        fail(std::make_exception_ptr(
+            DeadlineExceeded(std::string("pactrain: ") + operation.call.name +
+                             " reached its deadline (waiting for " + missing(operation) +
+                             "); look there for the cause, or set a longer timeout")));
         rethrow_failure();
       }
     }

@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <limits>
-
 #include <pactrain/core/config.hpp>
 #include <pactrain/core/value_type.hpp>
 #include <pactrain/kernel/cast.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
 
 namespace pactrain::kernel {
 
@@ -23,7 +23,8 @@ struct WriteFlags {
   W* element;
   PACTRAIN_FN void operator()(std::size_t) const {
     const float stray = flags[stray_flag] != 0 ? 1.0f : 0.0f;
-    *element = cast<W>(flags[non_finite_flag] != 0 ? std::numeric_limits<float>::quiet_NaN() : stray);
+    *element =
+        cast<W>(flags[non_finite_flag] != 0 ? std::numeric_limits<float>::quiet_NaN() : stray);
   }
 };
 

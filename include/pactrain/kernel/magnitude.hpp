@@ -36,8 +36,11 @@ struct KeepLargest {
   Among among;
   Cut<T> cut;
   PACTRAIN_FN bool operator()(std::size_t i) const {
+    // Without branches: which entries are kept cannot be guessed.
     const bits_t<T> size = magnitude(x[i]);
-    return among(i) && (size > cut.bar || (size == cut.bar && i < cut.below));
+    const auto above = static_cast<unsigned>(size > cut.bar);
+    const auto tied = static_cast<unsigned>(size == cut.bar) & static_cast<unsigned>(i < cut.below);
+    return (static_cast<unsigned>(among(i)) & (above | tied)) != 0;
   }
 };
 
@@ -56,7 +59,7 @@ struct CountAtLeast {
   Among among;
   bits_t<T> bar;
   PACTRAIN_FN std::size_t operator()(std::size_t i) const {
-    return static_cast<std::size_t>(magnitude(x[i]) >= bar && among(i));
+    return static_cast<std::size_t>(magnitude(x[i]) >= bar) & static_cast<std::size_t>(among(i));
   }
 };
 
@@ -68,7 +71,8 @@ struct CountEqual {
   bits_t<T> bar;
   std::size_t begin = 0;
   PACTRAIN_FN std::size_t operator()(std::size_t i) const {
-    return static_cast<std::size_t>(magnitude(x[begin + i]) == bar && among(begin + i));
+    return static_cast<std::size_t>(magnitude(x[begin + i]) == bar) &
+           static_cast<std::size_t>(among(begin + i));
   }
 };
 
@@ -78,7 +82,7 @@ struct CountOutside {
   const T* x;
   Among among;
   PACTRAIN_FN std::size_t operator()(std::size_t i) const {
-    return static_cast<std::size_t>(magnitude(x[i]) != 0 && !among(i));
+    return static_cast<std::size_t>(magnitude(x[i]) != 0) & static_cast<std::size_t>(!among(i));
   }
 };
 

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-
 #include <pactrain/core/config.hpp>
 #include <pactrain/core/value_type.hpp>
+
+#include <cstddef>
+#include <cstdint>
 
 namespace pactrain::kernel {
 

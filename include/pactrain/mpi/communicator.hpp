@@ -221,16 +221,18 @@ class MpiCommunicator {
   }
   template <class T, class Op>
   request start_vendor(std::span<T> x, Op op) {
-    mpi::Operation& operation = pool_.open("all_reduce", segment<T>(), x.size_bytes());
-    T* const values = reinterpret_cast<T*>(operation.staging());
-    copy(x.data(), x.size_bytes(), values);
-    operation.all_reduce(values, x.size(), elements<T>(options_.message_limit), op);
+    const std::size_t bytes = Schedule::padded(x.size_bytes());
+    mpi::Operation& operation = pool_.open("all_reduce", segment<T>(), bytes + x.size_bytes());
+    std::byte *const in = operation.staging(), *const out = in + bytes;
+    copy(x.data(), x.size_bytes(), in);
+    operation.all_reduce(reinterpret_cast<const T*>(in), reinterpret_cast<T*>(out), x.size(),
+                         elements<T>(options_.message_limit), op);
     const std::size_t own = Schedule::slice<T>(x.size(), rank(), pool_.link()).size();
     pool_.link().bytes_sent += x.size_bytes() + own * static_cast<std::size_t>(size()) - 2 * own;
-    request started(operation, operation.staging(), x);
+    request started(operation, out, x);
     if constexpr (std::same_as<Op, Mean>) {
-      started.divide_ = [](std::byte* result, std::size_t bytes, int ranks) {
-        for (T& value : std::span(reinterpret_cast<T*>(result), bytes / sizeof(T))) {
+      started.divide_ = [](std::byte* result, std::size_t length, int ranks) {
+        for (T& value : std::span(reinterpret_cast<T*>(result), length / sizeof(T))) {
           value /= static_cast<T>(ranks);
         }
       };

@@ -7,14 +7,16 @@
 
 #include <mpi.h>
 
+#include <chrono>
 #include <cstdint>
-#include <limits>
+#include <thread>
 
 namespace pactrain::mpi {
 
 /// An owned duplicate of a communicator: messages of this library never meet those of its user.
 /// Errors on it are returned, not fatal. Constructing is collective over the communicator and waits
-/// for its ranks (MPI_Comm_dup); destroying frees it, unless MPI has ended by then.
+/// for its ranks (MPI_Comm_dup). Destroying frees it if all ranks destroy theirs within a second,
+/// and leaves it to MPI otherwise, or if MPI has ended by then.
 class Link {
  public:
   /// Throws `PreconditionError` before MPI_Init, after MPI_Finalize, and for what is no
@@ -38,7 +40,7 @@ class Link {
   Link(const Link&) = delete;
   Link& operator=(const Link&) = delete;
   ~Link() {
-    if (running()) MPI_Comm_free(&comm_);
+    if (running() && all_leave()) MPI_Comm_free(&comm_);
   }
 
   [[nodiscard]] MPI_Comm comm() const noexcept { return comm_; }
@@ -61,6 +63,19 @@ class Link {
     MPI_Initialized(&begun);
     MPI_Finalized(&ended);
     return begun != 0 && ended == 0;
+  }
+  /// A rank that still waits for this one may have messages on their way; Open MPI loses its
+  /// bearings if they arrive on a communicator that was freed.
+  [[nodiscard]] bool all_leave() const noexcept {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+    MPI_Request barrier = MPI_REQUEST_NULL;
+    int left = 0;
+    if (MPI_Ibarrier(comm_, &barrier) != MPI_SUCCESS) return false;
+    while (MPI_Test(&barrier, &left, MPI_STATUS_IGNORE) == MPI_SUCCESS && left == 0) {
+      if (std::chrono::steady_clock::now() >= deadline) return false;
+      std::this_thread::yield();
+    }
+    return left != 0;
   }
 
   MPI_Comm comm_ = MPI_COMM_NULL;

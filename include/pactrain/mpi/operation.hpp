@@ -90,14 +90,16 @@ class Operation {
     make_room();
     advance();
   }
-  /// Instead of lanes and `begin`: MPI's own all-reduce of `n` values in place. All its messages
-  /// are posted at once, since ranks must post collectives in the same order.
+  /// Instead of lanes and `begin`: MPI's own all-reduce of `n` values. All its messages are posted
+  /// at once, since ranks must post collectives in the same order. Not in place: Open MPI would
+  /// take an algorithm that moves more than twice the bytes.
   template <Summable T, class Op>
-  void all_reduce(T* data, std::size_t n, std::size_t limit, Op) {
+  void all_reduce(const T* in, T* out, std::size_t n, std::size_t limit, Op) {
     for (std::size_t first = 0; first < n || first == 0; first += limit) {
+      const int count = static_cast<int>(std::min(limit, n - first));
       MPI_Request& started = requests_.emplace_back(MPI_REQUEST_NULL);
-      check(MPI_Iallreduce(MPI_IN_PLACE, data + first, static_cast<int>(std::min(limit, n - first)),
-                           datatype<T>(), reduction_operator<Op>(), link_->comm(), &started),
+      check(MPI_Iallreduce(in + first, out + first, count, datatype<T>(), reduction_operator<Op>(),
+                           link_->comm(), &started),
             "MPI_Iallreduce");
       ++remaining_;
     }

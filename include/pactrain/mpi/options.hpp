@@ -22,8 +22,9 @@ struct MpiOptions {
   std::chrono::nanoseconds timeout = std::chrono::minutes(10);
   Order order = Order::rank;
   /// Bytes of the messages into which a reduction's slices are cut: while one is on its way, the
-  /// next is added up. The result does not depend on it.
-  std::size_t segment = std::size_t{1} << 18;
+  /// next is added up. The result does not depend on it. The default stays below what Open MPI
+  /// sends over TCP without asking first.
+  std::size_t segment = std::size_t{1} << 15;
   /// Bytes of the largest message, at most 2^31 - 1; what is longer is cut.
   std::size_t message_limit = std::size_t{1} << 30;
 };

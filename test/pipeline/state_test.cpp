@@ -1,0 +1,158 @@
+// SPDX-FileCopyrightText: 2026 The pactrain authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// States that belong elsewhere: refused, by name, and the reducer goes on as it was.
+#include <pipeline/support.hpp>
+
+#include <pactrain/feedback/error_feedback.hpp>
+#include <pactrain/mask/bit_mask.hpp>
+#include <pactrain/mask/index_mask.hpp>
+#include <pactrain/policy/gradual_magnitude.hpp>
+#include <pactrain/policy/pruned.hpp>
+#include <pactrain/policy/top_k.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstddef>
+#include <sstream>
+#include <string>
+#include <vector>
+
+using namespace pactrain;
+using namespace pactrain::test;
+using reducer::contains;
+using reducer::residual_in;
+using reducer::restore;
+using reducer::saved;
+
+namespace {
+
+using Vector = std::vector<float>;
+
+/// What `reducer` says to `state`; it must be as it was.
+template <class R>
+std::string said(R& reducer, const std::string& state) {
+  const std::string before = saved(reducer);
+  std::string text = "nothing";
+  try {
+    restore(reducer, state);
+  } catch (const StateError& error) {
+    text = error.what();
+  }
+  CHECK(saved(reducer) == before);
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("a state of a reducer that is made otherwise says in what") {
+  with_ranks(2, [](HostBackend& backend, int) {
+    const auto kept = [](std::vector<int> flags) { return Pruned::from_flags(flags); };
+    OnThreads<Pruned, BitMask> source{backend, kept({1, 0, 1})};
+    Vector gradient(3, 1.0f);
+    source(gradient);
+    const std::string state = saved(source);
+
+    OnThreads<Pruned, BitMask> mask{backend, kept({1, 1, 0})};
+    OnThreads<TopK, BitMask> policy{backend, {.k = 2}};
+    OnThreads<Pruned, IndexMask> representation{backend, kept({1, 0, 1})};
+    OnThreads<Pruned, BitMask, Int8> codec{backend, kept({1, 0, 1})};
+    OnThreads<Pruned, BitMask, Identity, ErrorFeedback> feedback{backend, kept({1, 0, 1})};
+    OnThreads<Pruned, BitMask> options{
+        backend, kept({1, 0, 1}), {}, {}, {.reduction = Reduction::sum}};
+    CHECK(contains(said(mask, state), "another policy"));
+    CHECK(contains(said(policy, state), "another policy"));
+    CHECK(contains(said(representation, state), "another mask representation"));
+    CHECK(contains(said(codec, state), "another codec"));
+    CHECK(contains(said(feedback, state), "another feedback"));
+    CHECK(contains(said(options, state), "another options"));
+    CHECK(contains(said(source, "no state at all, but long enough to be one"), "another format"));
+    CHECK(contains(said(source, ""), "ends early"));
+    CHECK(said(source, state) == "nothing");
+
+    Vector longer(5, 1.0f);
+    OnThreads<TopK, BitMask> five{backend, {.k = 2}}, three{backend, {.k = 2}};
+    five(longer);
+    gradient.assign(3, 1.0f);
+    three(gradient);
+    CHECK(contains(said(five, saved(three)), "another model"));
+  });
+}
+
+TEST_CASE("a state of another number of ranks is refused") {
+  std::string state;
+  with_ranks(1, [&](HostBackend& backend, int) {
+    OnThreads<TopK, BitMask> reduce{backend, {.k = 1}};
+    Vector gradient(3, 1.0f);
+    reduce(gradient);
+    state = saved(reduce);
+  });
+  with_ranks(2, [&](HostBackend& backend, int) {
+    OnThreads<TopK, BitMask> reduce{backend, {.k = 1}};
+    CHECK(contains(said(reduce, state), "another number of ranks"));
+  });
+}
+
+TEST_CASE("a stream that fails is told of") {
+  with_ranks(1, [](HostBackend& backend, int) {
+    OnThreads<TopK, BitMask> reduce{backend, {.k = 1}};
+    std::ostringstream out;
+    out.setstate(std::ios::badbit);
+    CHECK_THROWS_AS(reduce.save(out), StateError);
+  });
+}
+
+TEST_CASE("no state is loaded while a call is under way") {
+  with_ranks(2, [](HostBackend& backend, int) {
+    OnThreads<TopK, BitMask> reduce{backend, {.k = 3}};
+    Vector gradient(3, 1.0f);
+    reduce(gradient);
+    const std::string state = saved(reduce);
+    Pending pending = reduce.start(gradient);
+    CHECK_THROWS_AS(restore(reduce, state), PreconditionError);
+    CHECK_THROWS_AS(static_cast<void>(saved(reduce)), PreconditionError);
+    CHECK(pending.report().kept == 3);
+    restore(reduce, state);
+    CHECK(reduce.step() == 1);
+  });
+}
+
+TEST_CASE("the residual of what is newly pruned goes, that of what is kept stays") {
+  with_ranks(2, [](HostBackend& backend, int rank) {
+    const Vector weights{1, 2, 3, 4};
+    OnThreads<GradualMagnitude, BitMask, Ternary, ErrorFeedback> reduce{
+        backend, {.weights = Values(weights), .final_sparsity = 0.5, .begin = 1, .end = 1}};
+    Vector gradient;
+    const auto step = [&] {
+      gradient = {0.25f, 0.5f, 0.75f, static_cast<float>(1 + rank)};
+      reduce(gradient);
+      return residual_in<float>(saved(reduce), 4);
+    };
+    const Vector dense = step(), pruned = step();
+    CHECK(dense[0] != 0);
+    CHECK(dense[1] != 0);
+    CHECK(pruned[0] == 0);
+    CHECK(pruned[1] == 0);
+    CHECK(pruned[2] != 0);
+    CHECK(gradient[0] == 0);
+    CHECK(gradient[1] == 0);
+  });
+}
+
+TEST_CASE("a refused step that would have pruned leaves the residual whole") {
+  with_ranks(2, [](HostBackend& backend, int rank) {
+    const Vector weights{1, 2, 3, 4};
+    OnThreads<GradualMagnitude, BitMask, Ternary, ErrorFeedback> reduce{
+        backend, {.weights = Values(weights), .final_sparsity = 0.5, .begin = 1, .end = 1}};
+    Vector gradient{0.25f, 0.5f, 0.75f, 1.0f};
+    reduce(gradient);
+    const Vector before = residual_in<float>(saved(reduce), 4);
+    gradient.assign(4, rank == 1 ? infinity : 1.0f);
+    CHECK_THROWS_AS(reduce(gradient), StepRejected);
+    CHECK(residual_in<float>(saved(reduce), 4) == before);
+    CHECK(reduce.mask().count() == 4);
+    gradient.assign(4, 1.0f);
+    CHECK(reduce(gradient).kept == 2);
+    CHECK(reduce.mask().count() == 2);
+  });
+}
