@@ -44,14 +44,14 @@ endfunction()
 # marked PLAIN: the tests that are run under sanitizers.
 add_custom_target(pactrain_suites)
 
-# pactrain_add_test(NAME name SOURCES file... [LIBS target...] [MAIN object-library] ...)
+# pactrain_add_test(NAME name SOURCES file... [LIBS target...] [MAIN object-library] [PLAIN] ...)
 #
-# A doctest executable and its registration, of which it takes the other arguments. MAIN is what
+# A doctest executable and its registration, of which it takes RANKS, TIMEOUT and LABELS. MAIN is what
 # holds main(); pactrain_test_main unless named. PLAIN tests are not run under sanitizers: they
 # instantiate once more what others have instantiated, and compiling is what takes the time. For the
 # same reason tests are compiled with -O1.
 function(pactrain_add_test)
-  cmake_parse_arguments(arg "PLAIN" "NAME;MAIN" "SOURCES;LIBS" ${ARGN})
+  cmake_parse_arguments(arg "PLAIN" "NAME;MAIN;TIMEOUT" "SOURCES;LIBS;RANKS;LABELS" ${ARGN})
   if(NOT arg_MAIN)
     set(arg_MAIN pactrain_test_main)
   endif()
@@ -61,11 +61,12 @@ function(pactrain_add_test)
                                             pactrain_warnings)
   target_compile_options(${arg_NAME} PRIVATE $<$<CONFIG:Release>:-O1>)
   if(arg_PLAIN)
-    list(APPEND arg_UNPARSED_ARGUMENTS LABELS plain)
+    list(APPEND arg_LABELS plain)
   else()
     add_dependencies(pactrain_suites ${arg_NAME})
   endif()
-  pactrain_register(NAME ${arg_NAME} COMMAND ${arg_NAME} ${arg_UNPARSED_ARGUMENTS})
+  pactrain_register(NAME ${arg_NAME} COMMAND ${arg_NAME} RANKS ${arg_RANKS} LABELS ${arg_LABELS}
+                    TIMEOUT ${arg_TIMEOUT})
 endfunction()
 
 # pactrain_add_compile_failure(NAME name SOURCE file [LIBS target...])

@@ -22,10 +22,12 @@ struct Run {
   std::string codec = "identity";
 };
 
-/// How the network is trained; the same for every run, found by trying on the first seed. The rate
-/// suits all of them: half of it trains the dense network as well, but the pruned ones worse.
+/// How the network is trained. Every run has the highest learning rate that suits it best, of 0.05,
+/// 0.1, 0.2: for the dense network 0.1 (0.2 takes 0.2 points), for the pruned ones 0.2 (0.1 takes
+/// 0.5 points or more).
 struct Recipe {
-  double rate = 0.2;  // the highest learning rate
+  double rate_dense = 0.1;
+  double rate_pruned = 0.2;
   double rise = 0.1;  // the part of all steps over which it is reached
   float momentum = 0.9f;
   float decay = 5e-4f;

@@ -75,7 +75,7 @@ Result Worker<Backend>::train(const Run& run, Reduce& reduce) {
   const Recipe& recipe = settings_.recipe;
   const Optimiser optimiser{.momentum = recipe.momentum, .decay = recipe.decay};
   const LearningRate rate{
-      .peak = recipe.rate,
+      .peak = run.dense ? recipe.rate_dense : recipe.rate_pruned,
       .rise = static_cast<std::size_t>(recipe.rise * static_cast<double>(steps_)),
       .steps = steps_};
   Shard shard(data_.train.size(), rank_, ranks_, settings_.seed);

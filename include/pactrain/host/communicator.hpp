@@ -194,11 +194,10 @@ class ThreadCommunicator {
     request started;
     started.operation_ = &team_->open(rank_, {name, static_cast<std::uint64_t>(kind), count, root});
     auto& seat = started.operation_->seats[static_cast<std::size_t>(rank_)];
-    HostExecutor host;
     seat.bytes = in.size_bytes();
-    copy(in.data(), seat.bytes, seat.staging.template take<std::byte>(host, seat.bytes).data());
+    copy(in.data(), seat.bytes, team_->take(seat.staging, rank_, seat.bytes).data());
     seat.counts.assign(counts.begin(), counts.end());
-    if (rank_ == 0) (void)started.operation_->result.template take<std::byte>(host, seat.bytes);
+    if (rank_ == 0) (void)team_->take(started.operation_->result, rank_, seat.bytes);
     team_->post(*started.operation_, rank_);
     return started;
   }
@@ -226,7 +225,7 @@ class ThreadCommunicator {
     }
     started.deliver_(operation, started, rank_, size());
     started.operation_ = nullptr;
-    team_->done(operation);
+    team_->done(operation, rank_);
     return true;
   }
   template <class T, class Op>

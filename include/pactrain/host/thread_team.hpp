@@ -12,7 +12,6 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -35,7 +34,7 @@ struct ThreadCall {
 /// gives up leaves nothing behind that another one still reads.
 struct ThreadOperation {
   struct Seat {
-    bool posted = false;
+    bool posted = false, done = false;
     Scratch<HostExecutor> staging;
     std::size_t bytes = 0;
     std::vector<std::size_t> counts;  ///< elements for each rank, of an all-to-all
@@ -47,12 +46,18 @@ struct ThreadOperation {
 };
 
 /// What the ranks of one process share: collectives under way, and who has left or failed.
+///
+/// Operations are used in turn, so that where memory grows depends on what is called and not on the
+/// threads' pace. A rank that opens one while its oldest unfinished one lies `span` back has
+/// finished all before that; so all others have opened those, and have finished what lies as far
+/// back again: 2 span operations are never all in use.
 class ThreadTeam {
  public:
   explicit ThreadTeam(int size, std::chrono::nanoseconds timeout = std::chrono::minutes(10))
       : size_(size),
         timeout_(timeout),
         next_(static_cast<std::size_t>(size)),
+        largest_(static_cast<std::size_t>(size)),
         left_(static_cast<std::size_t>(size)) {
     expects(size > 0, "a team needs at least one rank");
   }
@@ -65,10 +70,23 @@ class ThreadTeam {
     const std::lock_guard lock(mutex_);
     rethrow_failure();
     const std::size_t sequence = next_[static_cast<std::size_t>(rank)]++ - retired_;
-    if (sequence == active_.size()) active_.push_back(fresh(call));
+    const auto unfinished = [&](const auto& each) {
+      return !each->seats[static_cast<std::size_t>(rank)].done;
+    };
+    const auto oldest = std::find_if(active_.begin(), active_.end(), unfinished);
+    const auto span = sequence + 1 - static_cast<std::size_t>(oldest - active_.begin());
+    while (active_.size() + idle_.size() < 2 * span) idle_.push_back(fresh());
+    if (sequence == active_.size()) begin(call);
     ThreadOperation& operation = *active_[sequence];
     if (!(operation.call == call)) refuse(operation, rank, call);
     return operation;
+  }
+  /// Memory for `bytes` of `rank`'s, at least as much as it has ever asked for.
+  std::span<std::byte> take(Scratch<HostExecutor>& scratch, int rank, std::size_t bytes) {
+    HostExecutor host;
+    std::size_t& largest = largest_[static_cast<std::size_t>(rank)];
+    largest = std::max(largest, bytes);
+    return scratch.template take<std::byte>(host, largest).first(bytes);
   }
   /// The contribution is complete.
   void post(ThreadOperation& operation, int rank) {
@@ -87,12 +105,13 @@ class ThreadTeam {
     if (++operation.reduced == size_) changed_.notify_all();
   }
   /// `rank` needs the operation no more; the last one gives it back for the next.
-  void done(ThreadOperation& operation) {
+  void done(ThreadOperation& operation, int rank) {
     const std::lock_guard lock(mutex_);
+    operation.seats[static_cast<std::size_t>(rank)].done = true;
     ++operation.done;
     while (!active_.empty() && active_.front()->done == size_) {
       idle_.push_back(std::move(active_.front()));
-      active_.pop_front();
+      active_.erase(active_.begin());
       ++retired_;
     }
   }
@@ -131,19 +150,21 @@ class ThreadTeam {
   }
 
  private:
-  std::unique_ptr<ThreadOperation> fresh(const ThreadCall& call) {
-    std::unique_ptr<ThreadOperation> operation;
-    if (idle_.empty()) {
-      operation = std::make_unique<ThreadOperation>();
-      operation->seats.resize(static_cast<std::size_t>(size_));
-    } else {
-      operation = std::move(idle_.back());
-      idle_.pop_back();
-    }
-    operation->call = call;
-    operation->posted = operation->claimed = operation->reduced = operation->done = 0;
-    for (auto& seat : operation->seats) seat.posted = false;
+  std::unique_ptr<ThreadOperation> fresh() {
+    auto operation = std::make_unique<ThreadOperation>();
+    operation->seats.resize(static_cast<std::size_t>(size_));
+    active_.reserve(active_.size() + idle_.size() + 1);
+    idle_.reserve(active_.size() + idle_.size() + 1);
     return operation;
+  }
+  /// Makes the operation that has been idle for the longest the youngest active one.
+  void begin(const ThreadCall& call) {
+    active_.push_back(std::move(idle_.front()));
+    idle_.erase(idle_.begin());
+    ThreadOperation& operation = *active_.back();
+    operation.call = call;
+    operation.posted = operation.claimed = operation.reduced = operation.done = 0;
+    for (auto& seat : operation.seats) seat.posted = seat.done = false;
   }
   void fail(std::exception_ptr why) {
     if (!failure_) failure_ = std::move(why);
@@ -188,9 +209,8 @@ class ThreadTeam {
   const std::chrono::nanoseconds timeout_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::unique_ptr<ThreadOperation>> active_;
-  std::vector<std::unique_ptr<ThreadOperation>> idle_;
-  std::vector<std::size_t> next_;
+  std::vector<std::unique_ptr<ThreadOperation>> active_, idle_;  ///< in order of use
+  std::vector<std::size_t> next_, largest_;
   std::size_t retired_ = 0;
   std::vector<bool> left_;
   std::exception_ptr failure_;
