@@ -24,7 +24,7 @@ set(PACTRAIN_MPI_ENVIRONMENT
 function(pactrain_register)
   cmake_parse_arguments(arg "" "NAME;TIMEOUT" "COMMAND;RANKS;LABELS" ${ARGN})
   if(NOT arg_TIMEOUT)
-    set(arg_TIMEOUT 300)
+    set(arg_TIMEOUT 900)
   endif()
   if(NOT arg_RANKS)
     add_test(NAME ${arg_NAME} COMMAND ${arg_COMMAND})
