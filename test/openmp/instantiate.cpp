@@ -1,15 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The pactrain authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <host/world.hpp>
+#include <openmp/world.hpp>
 #include <suite/communicator.hpp>
 #include <suite/executor.hpp>
 
-#include <pactrain/openmp/backend.hpp>
+#include <pactrain/openmp/executor.hpp>
 
 #include <doctest/doctest.h>
-
-#include <chrono>
-#include <utility>
 
 using namespace pactrain;
 using namespace pactrain::test;
@@ -23,23 +20,6 @@ struct OnThreads : OpenMpExecutor {
 using OnOneThread = OnThreads<1>;
 using OnThreeThreads = OnThreads<3>;
 using OnEightThreads = OnThreads<8>;
-
-/// Ranks that are threads, each with two threads of OpenMP's.
-struct OpenMpThreads : Threads {
-  using backend_type = OpenMpBackend;
-  template <class Body>
-  static void run(int ranks, Body body, std::chrono::milliseconds timeout = patience) {
-    Threads::run(
-        ranks,
-        [&](HostBackend& backend) {
-          OpenMpBackend with_threads{std::move(backend.communicator()), OpenMpExecutor{2}};
-          body(with_threads);
-        },
-        timeout);
-  }
-};
-
-static_assert(World<OpenMpThreads>);
 
 }  // namespace
 
