@@ -44,14 +44,14 @@ endfunction()
 # marked PLAIN: the tests that are run under sanitizers.
 add_custom_target(pactrain_suites)
 
-# pactrain_add_test(NAME name SOURCES file... [LIBS target...] [MAIN object-library] [PLAIN] ...)
+# pactrain_add_test(NAME name SOURCES file... [LIBS target...] [MAIN object-library] [PLAIN] [KERNELS] ...)
 #
 # A doctest executable and its registration, of which it takes RANKS, TIMEOUT and LABELS. MAIN is what
 # holds main(); pactrain_test_main unless named. PLAIN tests are not run under sanitizers: they
 # instantiate once more what others have instantiated, and compiling is what takes the time. For the
-# same reason tests are compiled with -O1.
+# same reason only tests of KERNELS are optimised; the whole is by benchmarks, demo and examples.
 function(pactrain_add_test)
-  cmake_parse_arguments(arg "PLAIN" "NAME;MAIN;TIMEOUT" "SOURCES;LIBS;RANKS;LABELS" ${ARGN})
+  cmake_parse_arguments(arg "PLAIN;KERNELS" "NAME;MAIN;TIMEOUT" "SOURCES;LIBS;RANKS;LABELS" ${ARGN})
   if(NOT arg_MAIN)
     set(arg_MAIN pactrain_test_main)
   endif()
@@ -59,7 +59,7 @@ function(pactrain_add_test)
   target_include_directories(${arg_NAME} PRIVATE ${PROJECT_SOURCE_DIR}/test)
   target_link_libraries(${arg_NAME} PRIVATE ${arg_MAIN} pactrain::pactrain ${arg_LIBS}
                                             pactrain_warnings)
-  target_compile_options(${arg_NAME} PRIVATE $<$<CONFIG:Release>:-O1>)
+  target_compile_options(${arg_NAME} PRIVATE $<$<CONFIG:Release>:-O$<BOOL:${arg_KERNELS}>>)
   if(arg_PLAIN)
     list(APPEND arg_LABELS plain)
   else()

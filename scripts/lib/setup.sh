@@ -12,7 +12,8 @@ build_packages=(g++ cmake ninja-build openmpi-bin libopenmpi-dev)
 demo_packages=("${build_packages[@]}" libeigen3-dev libcli11-dev nlohmann-json3-dev zlib1g-dev
                dataset-fashion-mnist gnuplot-nox)
 check_packages=(clang-format-19)
-test_packages=("${demo_packages[@]}" "${check_packages[@]}" doctest-dev librapidcheck-dev
+fuzz_packages=(clang-19 libclang-rt-19-dev)
+test_packages=("${demo_packages[@]}" "${check_packages[@]}" "${fuzz_packages[@]}" doctest-dev librapidcheck-dev
                libbenchmark-dev pkg-config)
 
 as_root() {

@@ -7,7 +7,9 @@
 #include <pactrain/host/executor.hpp>
 
 #include <chrono>
+#include <concepts>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -22,11 +24,9 @@ using HostBackend = BackendPair<HostExecutor, ThreadCommunicator>;
 
 static_assert(Backend<HostBackend>);
 
-/// Runs `body(backend)` on `ranks` threads, each with its own `HostBackend`, and returns when all
-/// have ended. If a rank throws, the others' waits fail, and the exception of the rank that threw
-/// first is thrown here. `timeout` bounds every wait for other ranks.
-template <class Body>
-void on_threads(int ranks, Body body, std::chrono::nanoseconds timeout = std::chrono::minutes(10)) {
+namespace detail {
+inline void on_threads(int ranks, const std::function<void(HostBackend&)>& body,
+                       std::chrono::nanoseconds timeout) {
   const auto team = std::make_shared<ThreadTeam>(ranks, timeout);
   std::mutex mutex;
   std::exception_ptr first;
@@ -49,6 +49,15 @@ void on_threads(int ranks, Body body, std::chrono::nanoseconds timeout = std::ch
     run(0);
   }
   if (first) std::rethrow_exception(first);
+}
+}  // namespace detail
+
+/// Runs `body(backend)` on `ranks` threads, each with its own `HostBackend`, and returns when all
+/// have ended. If a rank throws, the others' waits fail, and the exception of the rank that threw
+/// first is thrown here. `timeout` bounds every wait for other ranks.
+template <std::invocable<HostBackend&> Body>
+void on_threads(int ranks, Body body, std::chrono::nanoseconds timeout = std::chrono::minutes(10)) {
+  detail::on_threads(ranks, std::ref(body), timeout);
 }
 
 }  // namespace pactrain
