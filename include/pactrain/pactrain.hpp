@@ -12,9 +12,11 @@
 #include <pactrain/core/config.hpp>
 #include <pactrain/core/error.hpp>
 #include <pactrain/core/host_staged.hpp>
+#include <pactrain/core/trace.hpp>
 #include <pactrain/dense_all_reduce.hpp>
 #include <pactrain/feedback/error_feedback.hpp>
 #include <pactrain/feedback/feedback.hpp>
+#include <pactrain/gradient_buckets.hpp>
 #include <pactrain/host/backend.hpp>
 #include <pactrain/mask/bit_mask.hpp>
 #include <pactrain/mask/block_mask.hpp>

@@ -116,8 +116,20 @@ class SparseAllReduce {
     return Pending(call);
   }
 
+  /// Can parts of the model be reduced in calls of their own? Policies that rank gradients or learn
+  /// want all of it in one.
+  static constexpr bool takes_parts = Policy::support == Support::shared && !is_learned<Policy>;
+  /// Tells the parameters of the model, in order, before a first call that has only some of them;
+  /// needless where the policy knows the weights. Later calls change nothing.
+  template <Sliceable X>
+  void introduce(X&& gradient) {
+    with_slices(gradient, [&](auto slices) { keeper_.introduce(slices); });
+  }
+
   /// The mask that stands, for clearing weights and optimiser state of pruned entries.
   [[nodiscard]] auto mask() { return BoundMask(backend_->executor(), keeper_); }
+  /// What it runs on.
+  [[nodiscard]] B& backend() const noexcept { return *backend_; }
   /// The number of the step that the next call belongs to.
   [[nodiscard]] Step step() const noexcept { return progress_.step(); }
 
@@ -225,8 +237,7 @@ class SparseAllReduce {
   /// These parts are under way.
   template <class T>
   void open(std::span<const Piece<T>> pieces) {
-    constexpr bool whole = Policy::support != Support::shared || is_learned<Policy>;
-    progress_.open(keeper_.model(), pieces, whole);
+    progress_.open(keeper_.model(), pieces, !takes_parts);
   }
   /// They are done with, and count for the step if they were accepted.
   template <class T>

@@ -64,24 +64,32 @@ class Call final : public CallBase {
       return true;
     });
   }
-  Report complete(const Deadline* given) override {
+  void judge(const Deadline* given) override {
+    if (judged_) return;
     const Deadline deadline = given != nullptr ? *given : usual_deadline(comm_);
     const auto wait = [&](auto& request) {
       comm_.finish(request, deadline);
       return true;
     };
-    try {
+    or_close([&] {
       r_.settle();
       if (!local_) coded_.advance(exec_, comm_, wait);
       decide(wait);
+    });
+    judged_ = true;
+  }
+  Report complete(const Deadline* deadline) override {
+    judge(deadline);
+    or_close([&] {
       deliver();
       commit();
-    } catch (...) {
-      close(false);
-      throw;
-    }
+    });
     close(true);
     return report_;
+  }
+  void cancel() override {
+    judge(nullptr);
+    close(false);
   }
   void abandon() noexcept override {
     try {
@@ -95,7 +103,8 @@ class Call final : public CallBase {
   void begin(const std::string& trouble, std::span<const Slice<T>> slices,
              Contribution contribution) {
     active_ = true;
-    try {
+    judged_ = false;
+    or_close([&] {
       report_ = {};
       report_.step = r_.step();
       trouble_ = trouble;
@@ -106,12 +115,8 @@ class Call final : public CallBase {
       keep();
       pack_kept();
       send();
-    } catch (...) {
-      close(false);
-      throw;
-    }
+    });
   }
-
   /// The slices as pieces of the model; what is wrong with them all ranks are told later.
   void take_on(std::span<const Slice<T>> slices) {
     if (trouble_.empty()) {
@@ -127,9 +132,7 @@ class Call final : public CallBase {
       }
     }
     report_.entries = pieces_.entries();
-    const Share own = share_of(pieces_.entries(), comm_.rank(), comm_.size());
-    report_.dense_bytes = sizeof(T) * (pieces_.entries() - own.size() +
-                                       own.size() * static_cast<std::size_t>(comm_.size() - 1));
+    report_.dense_bytes = all_reduce_bytes<T>(pieces_.entries(), comm_.rank(), comm_.size());
   }
   void compensate(Contribution contribution) {
     const StageTimer timer(report_.seconds.pack);
@@ -271,8 +274,7 @@ class Call final : public CallBase {
     r_.keeper_.observe(exec_, pieces_.gradient(), r_.step());
   }
 
-  /// The call is over: its parts may be started again, and count for the step if it was accepted.
-  void close(bool accepted) {
+  void close(bool accepted) override {
     active_ = false;
     r_.close(pieces_.gradient(), accepted);
   }
@@ -288,7 +290,7 @@ class Call final : public CallBase {
   CodecCall call_;
   Report report_;
   std::string trouble_;
-  bool local_ = false;
+  bool local_ = false, judged_ = false;
   std::span<std::uint32_t> flags_span_;
   std::span<S> packed_;
   Scratch<E> flags_, packed_buffer_, plain_packed_, plain_kept_, scratch_;

@@ -22,6 +22,19 @@ class CallBase : public PendingCall {
   [[nodiscard]] bool active() const noexcept { return active_; }
 
  protected:
+  /// The call is over: its parts may be started again, and count for the step if it was accepted.
+  virtual void close(bool accepted) = 0;
+  /// Does a part of the call, which ends where that throws.
+  template <class F>
+  void or_close(F part) {
+    try {
+      part();
+    } catch (...) {
+      close(false);
+      throw;
+    }
+  }
+
   bool active_ = false;
 };
 

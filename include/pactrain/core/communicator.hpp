@@ -35,6 +35,14 @@ constexpr Share share_of(std::size_t n, int rank, int ranks) {
   return {begin, begin + n / p + (r < n % p ? 1 : 0)};
 }
 
+/// Bytes that rank `rank` sends in an all-reduce of `n` values of type T, made of a reduce-scatter
+/// and an all-gather of shares.
+template <class T>
+constexpr std::size_t all_reduce_bytes(std::size_t n, int rank, int ranks) {
+  const std::size_t own = share_of(n, rank, ranks).size();
+  return sizeof(T) * (n - own + own * static_cast<std::size_t>(ranks - 1));
+}
+
 /// Moves buffers between ranks after the executor's queued work: what MPI, NCCL and threads have
 /// in common. It sees bytes or sums, and knows no meaning.
 ///

@@ -16,8 +16,13 @@ class PendingCall {
  public:
   /// Makes what progress can be made; true when `complete` will not wait for other ranks.
   virtual bool advance() = 0;
-  /// Waits, writes the gradient and commits; throws with everything as it was.
+  /// Waits until what all ranks sent is here and judged; throws, with everything as it was, where
+  /// the step is refused.
+  virtual void judge(const Deadline* deadline) = 0;
+  /// Judges if need be, writes the gradient and commits.
   virtual Report complete(const Deadline* deadline) = 0;
+  /// Ends a call that was judged as if it had been refused.
+  virtual void cancel() = 0;
   /// The call will not be completed.
   virtual void abandon() noexcept = 0;
 
@@ -30,6 +35,8 @@ class PendingCall {
 /// waits; one that is dropped by an exception gives the communicator up.
 class Pending {
  public:
+  /// Nothing under way.
+  Pending() = default;
   explicit Pending(PendingCall& call) : call_(&call), exceptions_(std::uncaught_exceptions()) {}
   Pending(Pending&& other) noexcept
       : call_(std::exchange(other.call_, nullptr)),
@@ -65,6 +72,23 @@ class Pending {
         std::chrono::duration_cast<std::chrono::steady_clock::duration>(timeout);
     complete(&deadline);
   }
+  /// Waits as `wait` does, and throws what `wait` would, but leaves the gradient for `wait` to
+  /// write, or for `cancel` to leave alone: so that several calls are accepted together or not at
+  /// all.
+  void check() {
+    if (call_ == nullptr) return;
+    try {
+      call_->judge(nullptr);
+    } catch (...) {
+      call_ = nullptr;
+      throw;
+    }
+  }
+  /// Ends the call, once checked, as if it had been refused: gradient, residual, mask and step are
+  /// as before `start`. All ranks cancel the same calls.
+  void cancel() {
+    if (call_ != nullptr) std::exchange(call_, nullptr)->cancel();
+  }
   /// What happened; waits if need be.
   [[nodiscard]] const Report& report() {
     wait();
@@ -77,8 +101,8 @@ class Pending {
     report_ = std::exchange(call_, nullptr)->complete(deadline);
   }
 
-  PendingCall* call_;
-  int exceptions_;
+  PendingCall* call_ = nullptr;
+  int exceptions_ = 0;
   Report report_;
 };
 

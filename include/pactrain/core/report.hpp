@@ -4,6 +4,7 @@
 
 #include <pactrain/core/model.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -36,6 +37,16 @@ struct Stages {
   [[nodiscard]] double total() const {
     return keep + pack + encode + collective + decode + unpack + commit;
   }
+  Stages& operator+=(const Stages& other) {
+    keep += other.keep;
+    pack += other.pack;
+    encode += other.encode;
+    collective += other.collective;
+    decode += other.decode;
+    unpack += other.unpack;
+    commit += other.commit;
+    return *this;
+  }
 };
 
 /// What a call did. Bytes are this rank's.
@@ -50,6 +61,19 @@ struct Report {
   Path path = Path::packed;
   bool non_finite = false;  ///< an infinity or a NaN was seen, on some rank
   Stages seconds;
+
+  /// Takes in what another call of the same step did. The path is the last in its list.
+  Report& operator+=(const Report& other) {
+    entries += other.entries;
+    kept += other.kept;
+    payload_bytes += other.payload_bytes;
+    bytes_sent += other.bytes_sent;
+    dense_bytes += other.dense_bytes;
+    path = std::max(path, other.path);
+    non_finite = non_finite || other.non_finite;
+    seconds += other.seconds;
+    return *this;
+  }
 };
 
 /// Adds the bytes that a communicator sends during its lifetime to a count.
