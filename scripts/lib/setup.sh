@@ -13,7 +13,7 @@ demo_packages=("${build_packages[@]}" libeigen3-dev libcli11-dev nlohmann-json3-
                dataset-fashion-mnist gnuplot-nox)
 check_packages=(clang-format-19)
 test_packages=("${demo_packages[@]}" "${check_packages[@]}" doctest-dev librapidcheck-dev
-               libbenchmark-dev pkg-config)
+               libbenchmark-dev libtrilinos-kokkos-dev pkg-config)
 
 as_root() {
   if [[ $(id -u) == 0 ]]; then "$@"; else sudo "$@"; fi

@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: 2026 The pactrain authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kokkos/world.hpp>
+#include <suite/sparse_all_reduce.hpp>
+
+#include <pactrain/compress/cast.hpp>
+#include <pactrain/feedback/error_feedback.hpp>
+#include <pactrain/mask/bit_mask.hpp>
+#include <pactrain/mask/block_mask.hpp>
+#include <pactrain/mask/index_mask.hpp>
+#include <pactrain/mask/n_of_m_mask.hpp>
+
+#include <doctest/doctest.h>
+#include <kokkos/same_bits.hpp>
+
+using namespace pactrain;
+using namespace pactrain::test;
+using namespace pactrain::test::reducer;
+
+using Lossless = Combination<GradualMagnitude, BitMask>;
+using Lossy = Combination<TopK, IndexMask, Int8, ErrorFeedback>;
+using Learned = Combination<TrackZeros, BitMask, Ternary>;
+using Halved = Combination<RandomPruning, BlockMask<4>, Cast<bfloat16>>;
+using Regular = Combination<NofM<2, 4>, NofMMask<2, 4>, Identity, NoFeedback, double>;
+
+TEST_CASE_TEMPLATE_INVOKE(sparse_all_reduce_suite, On<KokkosThreads, Lossless>,
+                          On<KokkosThreads, Lossy>);
+
+TEST_CASE_TEMPLATE("a Kokkos space gives the bits of the host backend", C, Lossless, Lossy, Learned,
+                   Halved, Regular) {
+  gives_the_bits_of_the_host_backend<C>();
+}
