@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pactrain authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kokkos/world.hpp>
+#include <pipeline/allocations.hpp>
 #include <suite/sparse_all_reduce.hpp>
 
 #include <pactrain/compress/cast.hpp>
@@ -12,6 +13,8 @@
 
 #include <doctest/doctest.h>
 #include <kokkos/same_bits.hpp>
+
+#include <vector>
 
 using namespace pactrain;
 using namespace pactrain::test;
@@ -29,4 +32,16 @@ TEST_CASE_TEMPLATE_INVOKE(sparse_all_reduce_suite, On<KokkosThreads, Lossless>,
 TEST_CASE_TEMPLATE("a Kokkos space gives the bits of the host backend", C, Lossless, Lossy, Learned,
                    Halved, Regular) {
   gives_the_bits_of_the_host_backend<C>();
+}
+
+TEST_CASE("equal calls allocate nothing from the third on") {
+  KokkosBackend<Space, ThreadCommunicator> backend;
+  const auto weights = values_of<float>(7, 2000);
+  std::vector<float> gradient = weights;
+  SparseAllReduce<RandomPruning, BlockMask<4>, decltype(backend), Cast<bfloat16>> reduce{
+      backend, {.weights = weights, .sparsity = 0.5}};
+  for (int round = 0; round < 2; ++round) reduce(gradient);
+  start_counting_allocations();
+  for (int round = 0; round < 10; ++round) reduce(gradient);
+  CHECK(stop_counting_allocations() == 0);
 }

@@ -14,8 +14,10 @@ inline std::string without_namespaces(std::string_view spelled) {
   std::string name;
   for (std::size_t i = 0; i < spelled.size(); ++i) {
     if (spelled.substr(i).starts_with("::")) {
-      const std::size_t outer = name.find_last_of("<, ");
-      name.resize(outer == std::string::npos ? 0 : outer + 1);
+      // Spaces are part of "(anonymous namespace)".
+      const std::size_t outer = name.find_last_of("<,");
+      const std::size_t begin = outer == std::string::npos ? 0 : outer + 1;
+      name.resize(name[begin] == ' ' ? begin + 1 : begin);
       ++i;
     } else {
       name += spelled[i];
