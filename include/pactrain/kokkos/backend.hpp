@@ -19,6 +19,18 @@ namespace pactrain {
 
 class MpiCommunicator;
 
+namespace kokkos {
+/// `C` itself, if its header has been included.
+template <class C>
+struct Included {
+  static_assert(
+      requires { sizeof(C); },
+      "pactrain: the communicator is only declared; include its header "
+      "(MpiCommunicator: pactrain/mpi/communicator.hpp)");
+  using type = C;
+};
+}  // namespace kokkos
+
 /// Kernels run on a Kokkos execution space, ranks communicate by `C`: over MPI unless said
 /// otherwise, with pactrain/mpi/communicator.hpp, as in `KokkosBackend<> backend{MPI_COMM_WORLD};`.
 /// A host space goes with `MpiCommunicator` and `ThreadCommunicator`, a device space with
@@ -29,11 +41,8 @@ class MpiCommunicator;
 /// ranks that are threads on Kokkos::Threads, which obeys one thread only. It must be destroyed
 /// before Kokkos::finalize.
 template <class Space = Kokkos::DefaultExecutionSpace, class C = MpiCommunicator>
-class KokkosBackend : public BackendPair<KokkosExecutor<Space>, C> {
-  static_assert(C::template reaches<typename KokkosExecutor<Space>::memory_space>,
-                "pactrain: the communicator does not reach the memory of this Kokkos execution "
-                "space; wrap it: "
-                "HostStaged<MpiCommunicator>?");
+class KokkosBackend
+    : public BackendPair<KokkosExecutor<Space>, typename kokkos::Included<C>::type> {
   using Base = BackendPair<KokkosExecutor<Space>, C>;
 
  public:
