@@ -38,7 +38,7 @@ namespace {
 struct Nothing {
   PACTRAIN_FN void operator()(std::size_t) const {}
 };
-/// Does Kokkos allocate where it launches a kernel? (4.6 does on OpenMP: it makes an instance.)
+/// Does Kokkos allocate where it launches a kernel? (4.6 does on OpenMP and Threads.)
 bool kokkos_allocates() {
   const std::string label = "nothing";
   const Space space{};
