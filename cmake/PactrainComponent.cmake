@@ -5,6 +5,8 @@
 set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON)
 # Open MPI's C++ bindings, long removed from the standard, would be linked otherwise.
 set(MPI_CXX_SKIP_MPICXX ON)
+# Find modules for packages that some distributions ship broken.
+list(APPEND CMAKE_MODULE_PATH ${CMAKE_CURRENT_LIST_DIR}/modules)
 
 # pactrain_component(NAME name NEEDS imported-target FIND package [COMPONENTS component...])
 #

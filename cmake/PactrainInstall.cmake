@@ -24,6 +24,8 @@ write_basic_package_version_file(pactrain-config-version.cmake COMPATIBILITY Sam
 install(FILES ${PROJECT_BINARY_DIR}/pactrain-config.cmake
               ${PROJECT_BINARY_DIR}/pactrain-config-version.cmake DESTINATION ${config_dir})
 
+install(DIRECTORY cmake/modules DESTINATION ${config_dir})
+
 configure_file(cmake/pactrain.pc.in pactrain.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/pactrain.pc DESTINATION ${pkgconfig_dir})
 if(PACTRAIN_HAS_MPI)

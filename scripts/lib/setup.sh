@@ -13,8 +13,8 @@ demo_packages=("${build_packages[@]}" libeigen3-dev libcli11-dev nlohmann-json3-
                dataset-fashion-mnist gnuplot-nox)
 check_packages=(clang-format-19)
 fuzz_packages=(clang-19 libclang-rt-19-dev)
-test_packages=("${demo_packages[@]}" "${check_packages[@]}" "${fuzz_packages[@]}" doctest-dev librapidcheck-dev
-               libbenchmark-dev pkg-config)
+test_packages=("${demo_packages[@]}" "${check_packages[@]}" "${fuzz_packages[@]}" doctest-dev
+               librapidcheck-dev libbenchmark-dev libtrilinos-kokkos-dev pkg-config)
 
 as_root() {
   if [[ $(id -u) == 0 ]]; then "$@"; else sudo "$@"; fi

@@ -135,12 +135,12 @@ class Call final : public CallBase {
     report_.dense_bytes = all_reduce_bytes<T>(pieces_.entries(), comm_.rank(), comm_.size());
   }
   void compensate(Contribution contribution) {
-    const StageTimer timer(report_.seconds.pack);
+    const StageTimer timer(exec_, "pack", report_.seconds.pack);
     r_.template bind<A>();
     pieces_.compensate(exec_, contribution == Contribution::nothing, r_.feedback_);
   }
   void keep() {
-    const StageTimer timer(report_.seconds.keep);
+    const StageTimer timer(exec_, "keep", report_.seconds.keep);
     const SentMeter<C> meter(comm_, report_.bytes_sent);
     if (r_.keeper_.due(r_.step())) {
       r_.keeper_.refresh(exec_, comm_, pieces_.source(), r_.step(), r_.template statements<T>(),
@@ -154,7 +154,7 @@ class Call final : public CallBase {
   /// Packs, and looks for what no rank may pass over. One rank alone only looks, where the values
   /// would come back as they went.
   void pack_kept() {
-    const StageTimer timer(report_.seconds.pack);
+    const StageTimer timer(exec_, "pack", report_.seconds.pack);
     local_ = comm_.size() == 1 && is_in_place<typename R::codec_type> && !remembers;
     std::uint32_t* const non_finite = flags_span_.data() + kernel::non_finite_flag;
     std::uint32_t* const stray = flags_span_.data() + kernel::stray_flag;
@@ -243,7 +243,7 @@ class Call final : public CallBase {
 
   /// The reduced values go into the gradient; what is not kept becomes zero.
   void deliver() {
-    const StageTimer timer(report_.seconds.unpack);
+    const StageTimer timer(exec_, "unpack", report_.seconds.unpack);
     const auto values = report_.path == Path::packed ? coded_.values() : plain_.values();
     pieces_.each([&](const auto& piece, const auto& source, const auto& place, std::size_t at) {
       if (local_) {
@@ -265,7 +265,7 @@ class Call final : public CallBase {
 
   /// The residual takes in what was not conveyed, and the policy sees what was reduced.
   void commit() {
-    const StageTimer timer(report_.seconds.commit);
+    const StageTimer timer(exec_, "commit", report_.seconds.commit);
     if constexpr (remembers) {
       const auto conveyed = report_.path == Path::packed ? coded_.conveyed() : plain_.conveyed();
       remember<drops>(exec_, r_.keeper_, pieces_, conveyed, report_.path == Path::dense,

@@ -63,7 +63,7 @@ class Exchange {
     report_ = &report;
     report.payload_bytes = 0;
     if constexpr (bounded) {
-      const StageTimer timer(report.seconds.encode);
+      const StageTimer timer(exec, "encode", report.seconds.encode);
       const std::size_t count = bounds_count();
       auto bounds = bounds_.template take<float>(exec, count + flags.size());
       if constexpr (has_bounds<Codec, E>) {
@@ -72,7 +72,7 @@ class Exchange {
       exec.for_each(flags.size(),
                     kernel::Convert<std::uint32_t, float>{flags.data(), bounds.data() + count});
       call_.agreed = as_const_span(bounds.first(count));
-      request_ = counted(comm, [&] { return comm.start_all_reduce(exec, bounds, Max{}); });
+      request_ = counted(exec, comm, [&] { return comm.start_all_reduce(exec, bounds, Max{}); });
       phase_ = Phase::bounds;
     } else {
       send(exec, comm);
@@ -84,7 +84,7 @@ class Exchange {
   template <class Wait>
   bool advance(E& exec, C& comm, Wait wait) {
     if (phase_ == Phase::bounds) {
-      if (!waited(comm, wait)) return false;
+      if (!waited(exec, comm, wait)) return false;
       if constexpr (bounded) {
         const float* const flags =
             bounds_.template view<float>(bounds_count()).data() + bounds_count();
@@ -93,8 +93,8 @@ class Exchange {
       send(exec, comm);
     }
     if (phase_ == Phase::wire) {
-      if (!waited(comm, wait)) return false;
-      const StageTimer timer(report_->seconds.decode);
+      if (!waited(exec, comm, wait)) return false;
+      const StageTimer timer(exec, "decode", report_->seconds.decode);
       receive(exec, comm);
       phase_ = Phase::idle;
     }
@@ -122,14 +122,14 @@ class Exchange {
   }
   /// Runs `f`, and counts the bytes that it sent and the seconds that it took.
   template <class F>
-  auto counted(C& comm, F f) {
-    const StageTimer timer(report_->seconds.collective);
+  auto counted(E& exec, C& comm, F f) {
+    const StageTimer timer(exec, "collective", report_->seconds.collective);
     const SentMeter<C> meter(comm, report_->bytes_sent);
     return f();
   }
   template <class Wait>
-  bool waited(C& comm, Wait wait) {
-    return counted(comm, [&] { return wait(request_); });
+  bool waited(E& exec, C& comm, Wait wait) {
+    return counted(exec, comm, [&] { return wait(request_); });
   }
 
   void send(E& exec, C& comm) {
@@ -153,7 +153,7 @@ class Exchange {
     const bool flagged = options_.flagged && GradientValue<W>;
     std::span<W> wire;
     {
-      const StageTimer timer(report_->seconds.encode);
+      const StageTimer timer(exec, "encode", report_->seconds.encode);
       const std::size_t size = packed_.size() + (flagged ? 1 : 0);
       if (in_place()) {
         if constexpr (std::same_as<W, S>) wire = {packed_.data(), size};
@@ -172,7 +172,7 @@ class Exchange {
       }
     }
     report_->payload_bytes = wire.size_bytes();
-    request_ = counted(comm, [&] {
+    request_ = counted(exec, comm, [&] {
       if constexpr (GradientValue<W>) {
         if (options_.mean) return comm.start_all_reduce(exec, wire, Mean{});
       }
@@ -185,7 +185,7 @@ class Exchange {
     auto wire = wire_.template take<std::byte>(exec, size + trailer_bytes);
     auto all = all_.template take<std::byte>(exec, (size + trailer_bytes) * ranks);
     {
-      const StageTimer timer(report_->seconds.encode);
+      const StageTimer timer(exec, "encode", report_->seconds.encode);
       codec_.encode(exec, call_, as_const_span(packed_), wire.first(size));
       keep_conveyed(exec, as_const_span(wire.first(size)));
       exec.for_each(flags_.size(),
@@ -194,7 +194,7 @@ class Exchange {
     }
     counts_.assign(ranks, wire.size());
     report_->payload_bytes = wire.size();
-    request_ = counted(comm, [&] {
+    request_ = counted(exec, comm, [&] {
       return comm.start_all_gather(exec, as_const_span(wire), std::span<const std::size_t>(counts_),
                                    all);
     });

@@ -7,6 +7,7 @@
 #include <pactrain/core/backend.hpp>
 #include <pactrain/core/error.hpp>
 #include <pactrain/core/model.hpp>
+#include <pactrain/core/report.hpp>
 #include <pactrain/mask/mask.hpp>
 #include <pactrain/policy/policy.hpp>
 
@@ -189,19 +190,24 @@ class MaskKeeper {
       if constexpr (Policy::support == Support::shared) {
         const std::span<const Piece<const float>> whole(whole_);
         policy_.prepare(exec, model_, whole, step);
-        for (const auto& piece : whole) mask.assign(exec, piece, policy_.keep(piece));
+        assign(exec, mask, whole);
       } else {
         if constexpr (Policy::support == Support::led) {
           if (comm.rank() != policy_.leader(step, comm.size())) return {};
         }
         policy_.prepare(exec, model_, gradient, step);
-        for (const auto& piece : gradient) mask.assign(exec, piece, policy_.keep(piece));
+        assign(exec, mask, gradient);
       }
-      mask.end(exec);
     } catch (const PreconditionError& error) {
       return error.what();
     }
     return {};
+  }
+  template <class S>
+  void assign(E& exec, MaskOn& mask, std::span<const Piece<const S>> pieces) {
+    const StageRegion region(exec, "assign");
+    for (const auto& piece : pieces) mask.assign(exec, piece, policy_.keep(piece));
+    mask.end(exec);
   }
   void find_slots(E& exec) {
     slots_.clear();

@@ -92,11 +92,35 @@ class SentMeter {
   std::uint64_t before_;
 };
 
-/// Adds the seconds of its lifetime to a stage.
+/// Names a stage to the executor for its lifetime, if it wants to know: one that has
+/// `begin_stage(name)` and `end_stage()`, for a profiler to show. Costs nothing elsewhere.
+template <class E>
+class StageRegion {
+ public:
+  StageRegion(E& exec, const char* name) : exec_(&exec) {
+    if constexpr (told) exec_->begin_stage(name);
+  }
+  StageRegion(const StageRegion&) = delete;
+  StageRegion& operator=(const StageRegion&) = delete;
+  ~StageRegion() {
+    if constexpr (told) exec_->end_stage();
+  }
+
+ private:
+  static constexpr bool told = requires(E& exec, const char* name) {
+    exec.begin_stage(name);
+    exec.end_stage();
+  };
+
+  E* exec_;
+};
+
+/// Adds the seconds of its lifetime to a stage, and names it to the executor.
+template <class E>
 class StageTimer {
  public:
-  explicit StageTimer(double& seconds)
-      : seconds_(&seconds), start_(std::chrono::steady_clock::now()) {}
+  StageTimer(E& exec, const char* name, double& seconds)
+      : region_(exec, name), seconds_(&seconds), start_(std::chrono::steady_clock::now()) {}
   StageTimer(const StageTimer&) = delete;
   StageTimer& operator=(const StageTimer&) = delete;
   ~StageTimer() {
@@ -104,6 +128,7 @@ class StageTimer {
   }
 
  private:
+  StageRegion<E> region_;
   double* seconds_;
   std::chrono::steady_clock::time_point start_;
 };

@@ -7,12 +7,12 @@
 #include <pactrain/core/memory_space.hpp>
 #include <pactrain/host/buffer.hpp>
 #include <pactrain/host/executor.hpp>
+#include <pactrain/host/ranges.hpp>
 #include <pactrain/host/simd.hpp>
 #include <pactrain/kernel/bits.hpp>
 
 #include <omp.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -42,14 +42,14 @@ class OpenMpExecutor {
   }
   template <class F>
   void for_each(std::size_t n, F f) {
-    const Ranges ranges = cut(0, n, indices_a_thread);
+    const Ranges ranges = cut(0, n, Ranges::indices_a_thread);
     on_threads(ranges.count, [&](std::size_t r) {
       for (std::size_t i = ranges.begin(r); i < ranges.begin(r + 1); ++i) f(i);
     });
   }
   template <class T, class Load, class Combine>
   void reduce(std::size_t n, T init, Load load, Combine combine, std::span<T, 1> out) {
-    const Ranges ranges = cut(0, n, indices_a_thread);
+    const Ranges ranges = cut(0, n, Ranges::indices_a_thread);
     on_threads(ranges.count, [&](std::size_t r) {
       if (ranges.begin(r) == ranges.begin(r + 1)) return;
       T mine = load(ranges.begin(r));
@@ -66,7 +66,7 @@ class OpenMpExecutor {
   template <class Load>
   void scan(std::size_t n, Load load, std::span<std::size_t> before,
             std::span<std::size_t, 1> total) {
-    const Ranges ranges = cut(0, n, indices_a_thread);
+    const Ranges ranges = cut(0, n, Ranges::indices_a_thread);
     sums_.assign(ranges.count + 1, 0);
     on_threads(ranges.count, [&](std::size_t r) {
       std::size_t sum = 0;
@@ -102,7 +102,7 @@ class OpenMpExecutor {
   template <class T>
   void compress(kernel::Bits bits, std::size_t first, std::span<const T> dense, T* packed,
                 std::size_t base, std::uint32_t* non_finite) {
-    const Ranges ranges = cut(first, dense.size(), entries_a_thread);
+    const Ranges ranges = cut(first, dense.size(), Ranges::entries_a_thread);
     const bool found = on_threads(ranges.count, [&](std::size_t r) {
       std::uint32_t mine = 0;
       HostExecutor{}.compress(bits, first + ranges.begin(r), ranges.of(dense, r), packed, base,
@@ -114,7 +114,7 @@ class OpenMpExecutor {
   template <class T>
   void expand(kernel::Bits bits, std::size_t first, const T* packed, std::size_t base,
               std::span<T> dense) {
-    const Ranges ranges = cut(first, dense.size(), entries_a_thread);
+    const Ranges ranges = cut(first, dense.size(), Ranges::entries_a_thread);
     on_threads(ranges.count, [&](std::size_t r) {
       HostExecutor{}.expand(bits, first + ranges.begin(r), packed, base, ranges.of(dense, r));
     });
@@ -122,7 +122,7 @@ class OpenMpExecutor {
   template <class T>
   void find_stray(kernel::Bits bits, std::size_t first, std::span<const T> dense,
                   std::uint32_t* stray) {
-    const Ranges ranges = cut(first, dense.size(), entries_a_thread);
+    const Ranges ranges = cut(first, dense.size(), Ranges::entries_a_thread);
     const bool found = on_threads(ranges.count, [&](std::size_t r) {
       std::uint32_t mine = 0;
       HostExecutor{}.find_stray(bits, first + ranges.begin(r), ranges.of(dense, r), &mine);
@@ -132,7 +132,7 @@ class OpenMpExecutor {
   }
   template <class T>
   void find_non_finite(std::span<const T> values, std::uint32_t* non_finite) {
-    const Ranges ranges = cut(0, values.size(), entries_a_thread);
+    const Ranges ranges = cut(0, values.size(), Ranges::entries_a_thread);
     const bool found = on_threads(ranges.count, [&](std::size_t r) {
       std::uint32_t mine = 0;
       HostExecutor{}.find_non_finite(ranges.of(values, r), &mine);
@@ -147,25 +147,8 @@ class OpenMpExecutor {
   }
 
  private:
-  // Less would not pay for waking a thread; an index may stand for a group of a mask's entries.
-  static constexpr std::size_t indices_a_thread = 256, entries_a_thread = 16384;
-
-  /// Positions [first, first + n) in `count` ranges that meet at word edges, counted from `first`.
-  struct Ranges {
-    std::size_t first, n, count;
-    [[nodiscard]] std::size_t begin(std::size_t range) const {
-      if (range == count) return n;
-      const std::size_t position = first + n / count * range;
-      return std::max(position / kernel::word_bits * kernel::word_bits, first) - first;
-    }
-    template <class T>
-    [[nodiscard]] std::span<T> of(std::span<T> values, std::size_t range) const {
-      return values.subspan(begin(range), begin(range + 1) - begin(range));
-    }
-  };
   [[nodiscard]] Ranges cut(std::size_t first, std::size_t n, std::size_t enough) const {
-    const auto most = static_cast<std::size_t>(threads_);
-    return {first, n, std::clamp<std::size_t>(n / enough, 1, most)};
+    return Ranges::cut(first, n, enough, static_cast<std::size_t>(threads_));
   }
   /// Calls `f(r)` for each range, a thread each; whether any said so.
   template <class F>
