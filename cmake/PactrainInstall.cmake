@@ -12,7 +12,7 @@ foreach(component IN LISTS PACTRAIN_COMPONENTS)
   if(component STREQUAL "pactrain")
     set(target pactrain)
   endif()
-  install(TARGETS ${target} EXPORT ${target} FILE_SET HEADERS)
+  install(TARGETS ${target} EXPORT ${target} FILE_SET HEADERS FILE_SET device)
   install(EXPORT ${target} NAMESPACE pactrain:: DESTINATION ${config_dir}
           FILE pactrain-${component}-targets.cmake)
 endforeach()
@@ -21,6 +21,7 @@ configure_package_config_file(cmake/pactrain-config.cmake.in pactrain-config.cma
                               INSTALL_DESTINATION ${config_dir})
 write_basic_package_version_file(pactrain-config-version.cmake COMPATIBILITY SameMinorVersion
                                  ARCH_INDEPENDENT)
+install(FILES cmake/FindPactrainCuda.cmake cmake/FindNCCL.cmake DESTINATION ${config_dir})
 install(FILES ${PROJECT_BINARY_DIR}/pactrain-config.cmake
               ${PROJECT_BINARY_DIR}/pactrain-config-version.cmake DESTINATION ${config_dir})
 
