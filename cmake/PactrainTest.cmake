@@ -59,7 +59,7 @@ function(pactrain_add_test)
   target_include_directories(${arg_NAME} PRIVATE ${PROJECT_SOURCE_DIR}/test)
   target_link_libraries(${arg_NAME} PRIVATE ${arg_MAIN} pactrain::pactrain ${arg_LIBS}
                                             pactrain_warnings)
-  target_compile_options(${arg_NAME} PRIVATE $<$<CONFIG:Release>:-O1>)
+  target_compile_options(${arg_NAME} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>)
   if(arg_PLAIN)
     list(APPEND arg_LABELS plain)
   else()

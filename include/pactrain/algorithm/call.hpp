@@ -8,6 +8,7 @@
 #include <pactrain/algorithm/pack.hpp>
 #include <pactrain/algorithm/refusal.hpp>
 #include <pactrain/algorithm/remember.hpp>
+#include <pactrain/algorithm/resolve.hpp>
 #include <pactrain/compress/identity.hpp>
 #include <pactrain/core/collectives.hpp>
 #include <pactrain/core/options.hpp>
@@ -119,6 +120,7 @@ class Call final : public CallBase {
       try {
         r_.keeper_.introduce(slices);
         pieces_.take(r_.keeper_.model(), slices);
+        expect_reachable(exec_, r_.keeper_.model(), pieces_.gradient());
         r_.open(pieces_.gradient());
       } catch (const PreconditionError& error) {
         trouble_ = without_prefix(error.what());

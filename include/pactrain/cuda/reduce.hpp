@@ -70,4 +70,14 @@ struct LoadAt {
   PACTRAIN_FN T operator()(std::size_t i) const { return x[i]; }
 };
 
+/// *total = before[last] + load(last): what a scan has to say in the end.
+template <class Load>
+struct AddLast {
+  Load load;
+  const std::size_t* before;
+  std::size_t last;
+  std::size_t* total;
+  PACTRAIN_FN void operator()(std::size_t) const { *total = before[last] + load(last); }
+};
+
 }  // namespace pactrain::gpu

@@ -78,7 +78,7 @@ class ThrustExecutor {
       thrust::exclusive_scan(system_->policy(temporaries_), loads, loads + static_cast<long>(n),
                              before.data(), std::size_t{0}, kernel::Add{});
     });
-    for_each(1, AddLast<Load>{load, before.data(), n - 1, total.data()});
+    for_each(1, gpu::AddLast<Load>{load, before.data(), n - 1, total.data()});
   }
   template <class T>
   void copy(std::span<const T> from, std::span<T> to) {
@@ -177,15 +177,6 @@ class ThrustExecutor {
   // A device has some hundred thousand threads; less than this would not be worth a team.
   static constexpr std::size_t least_entries = 4096, most_teams = 1024;
 
-  /// *total = before[last] + load(last).
-  template <class Load>
-  struct AddLast {
-    Load load;
-    const std::size_t* before;
-    std::size_t last;
-    std::size_t* total;
-    PACTRAIN_FN void operator()(std::size_t) const { *total = before[last] + load(last); }
-  };
   template <class F>
   void for_teams(std::size_t teams, F f) {
     if (teams == 0) return;
