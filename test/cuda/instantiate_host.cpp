@@ -4,9 +4,16 @@
 // What a GPU runs, on Thrust's systems for the host.
 #include <suite/executor.hpp>
 
+#include <pactrain/nccl/rank_order.hpp>
+
 #include <cuda/host_world.hpp>
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -48,6 +55,30 @@ TEST_CASE_TEMPLATE("the k-th largest of long vectors is that of the host", E, Th
       CHECK(bar.bar == expected.bar);
       CHECK(bar.above == expected.above);
     }
+  });
+}
+
+/// Rank 1's view of three ranks' contributions to its share.
+template <class T, class Op>
+void check_rank_order(Op op) {
+  const std::size_t n = 100, stride = 128;
+  const std::vector<T> mine = values_of<T>(1, n);
+  std::vector<T> others(3 * stride), out(n);
+  for (const int r : {0, 2}) {
+    const std::vector<T> theirs = values_of<T>(r, n);
+    std::copy(theirs.begin(), theirs.end(),
+              others.begin() + r * static_cast<std::ptrdiff_t>(stride));
+  }
+  ThrustSerial{}.for_each(
+      n, nccl::ReduceInRankOrder<T, Op>{mine.data(), others.data(), stride, 1, 3, out.data()});
+  CHECK(same_bits(out, reduced_values<T>(3, n, op)));
+}
+
+TEST_CASE("what NCCL cannot add is added in rank order") {
+  for_reducible_types([]<class T>() {
+    check_rank_order<T>(Sum{});
+    check_rank_order<T>(Max{});
+    if constexpr (GradientValue<T>) check_rank_order<T>(Mean{});
   });
 }
 
