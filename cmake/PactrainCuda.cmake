@@ -6,8 +6,8 @@
 set(PACTRAIN_HAS_NVCC FALSE)
 if(PACTRAIN_HAS_CUDA)
   include(CheckLanguage)
-  if(NOT CMAKE_CUDA_COMPILER AND CUDAToolkit_NVCC_EXECUTABLE)
-    set(CMAKE_CUDA_COMPILER ${CUDAToolkit_NVCC_EXECUTABLE})
+  if(NOT DEFINED ENV{CUDACXX} AND CUDAToolkit_NVCC_EXECUTABLE)
+    set(ENV{CUDACXX} ${CUDAToolkit_NVCC_EXECUTABLE})  # which need not be in PATH
   endif()
   check_language(CUDA)
 endif()

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <pactrain/core/error.hpp>
 #include <pactrain/cuda/error.hpp>
 #include <pactrain/cuda/queue.hpp>
 
@@ -41,9 +42,13 @@ class CudaBuffer {
     std::swap(size_, other.size_);
     return *this;
   }
-  /// After an error on the device there is nothing left to be done about memory.
   ~CudaBuffer() {
-    if (data_ != nullptr) static_cast<void>(cudaFreeAsync(data_, queue_->stream()));
+    if (data_ == nullptr) return;
+    try {
+      const gpu::OnDevice here(queue_->device());
+      static_cast<void>(cudaFreeAsync(data_, queue_->stream()));
+    } catch (const BackendError&) {  // the device is lost, and its memory with it
+    }
   }
 
   [[nodiscard]] T* data() const noexcept { return data_; }

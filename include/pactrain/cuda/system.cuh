@@ -82,7 +82,10 @@ class CudaSystem {
     gpu::check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, queue_->stream()),
                "cudaMemcpyAsync");
   }
-  void fence() { gpu::check(cudaStreamSynchronize(queue_->stream()), "cudaStreamSynchronize"); }
+  void fence() {
+    const gpu::OnDevice here(queue_->device());
+    gpu::check(cudaStreamSynchronize(queue_->stream()), "cudaStreamSynchronize");
+  }
 
  private:
   std::shared_ptr<const gpu::Queue> queue_;

@@ -44,8 +44,9 @@ namespace pactrain {
 ///
 /// Sums of float, double and integers are NCCL's own unless `Order::rank` is asked for; half types
 /// and 16-bit integers, which it rounds or does not know, are exchanged and added here, in rank
-/// order. `bytes_sent` counts what other ranks get of this one's; NCCL's own reductions, whose
-/// algorithm it chooses, count like an exchange of shares.
+/// order; so are reduce-scatters, whose shares may be uneven. `bytes_sent` counts what other ranks
+/// get of this one's; NCCL's own reductions, whose algorithm it chooses, count like an exchange of
+/// shares.
 ///
 /// Starting waits until NCCL has queued the operation; it does so for the first ones only after
 /// other ranks have come. Errors: `DeadlineExceeded`, `PeerLost`, `BackendError`, raised where they
