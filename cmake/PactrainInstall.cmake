@@ -12,7 +12,7 @@ foreach(component IN LISTS PACTRAIN_COMPONENTS)
   if(component STREQUAL "pactrain")
     set(target pactrain)
   endif()
-  install(TARGETS ${target} EXPORT ${target} FILE_SET HEADERS)
+  install(TARGETS ${target} EXPORT ${target} FILE_SET HEADERS FILE_SET device)
   install(EXPORT ${target} NAMESPACE pactrain:: DESTINATION ${config_dir}
           FILE pactrain-${component}-targets.cmake)
 endforeach()
@@ -23,7 +23,6 @@ write_basic_package_version_file(pactrain-config-version.cmake COMPATIBILITY Sam
                                  ARCH_INDEPENDENT)
 install(FILES ${PROJECT_BINARY_DIR}/pactrain-config.cmake
               ${PROJECT_BINARY_DIR}/pactrain-config-version.cmake DESTINATION ${config_dir})
-
 install(DIRECTORY cmake/modules DESTINATION ${config_dir})
 
 configure_file(cmake/pactrain.pc.in pactrain.pc @ONLY)

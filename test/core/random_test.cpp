@@ -4,7 +4,6 @@
 
 #include <doctest/doctest.h>
 
-#include <array>
 #include <cmath>
 #include <cstdint>
 #include <set>
@@ -13,7 +12,7 @@ using namespace pactrain;
 
 namespace {
 
-using Words = std::array<std::uint32_t, 4>;
+using Words = RandomWords<4>;
 
 TEST_CASE("Philox4x32-10 gives the published vectors (Random123, kat_vectors)") {
   CHECK(philox({0, 0, 0, 0}, {0, 0}) == Words{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8});

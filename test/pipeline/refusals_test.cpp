@@ -4,8 +4,10 @@
 // Values beyond what types and codecs hold, and calls that are wrong on one rank.
 #include <pipeline/support.hpp>
 
+#include <pactrain/core/backend.hpp>
 #include <pactrain/dense_all_reduce.hpp>
 #include <pactrain/feedback/error_feedback.hpp>
+#include <pactrain/host/backend.hpp>
 #include <pactrain/mask/bit_mask.hpp>
 #include <pactrain/policy/keep_all.hpp>
 #include <pactrain/policy/pruned.hpp>
@@ -15,6 +17,7 @@
 #include <cmath>
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace pactrain;
@@ -167,4 +170,34 @@ TEST_CASE("a model of nothing that one rank fills is refused in every mode") {
       CHECK(reduce.step() == 2);
     });
   }
+}
+
+namespace {
+/// An executor that reaches one vector only.
+struct WalledExecutor : HostExecutor {
+  const void* within = nullptr;
+  [[nodiscard]] bool reaches(const void* memory) const { return memory == within; }
+};
+}  // namespace
+
+TEST_CASE("a gradient that kernels of one rank do not reach is refused on all") {
+  using Walled = BackendPair<WalledExecutor, ThreadCommunicator>;
+  with_ranks(2, [](HostBackend& backend, int rank) {
+    Walled walled{WalledExecutor{}, std::move(backend.communicator())};
+    DenseAllReduce<Walled> reduce{walled};
+    Vector gradient{1, 2, 3}, elsewhere{4, 5, 6};
+    walled.executor().within = gradient.data();
+    auto& passed = rank == 1 ? elsewhere : gradient;
+    const Vector before = passed;
+    std::string text;
+    try {
+      reduce(passed);
+    } catch (const Error& error) {
+      text = error.what();
+    }
+    CHECK_MESSAGE(contains(text, "kernels of this backend do not reach"), text);
+    CHECK(passed == before);
+    reduce(gradient);
+    CHECK(gradient == Vector{1, 2, 3});
+  });
 }

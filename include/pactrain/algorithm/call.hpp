@@ -123,7 +123,7 @@ class Call final : public CallBase {
       pieces_.clear();
       try {
         r_.keeper_.introduce(slices);
-        pieces_.take(r_.keeper_.model(), slices);
+        pieces_.take(exec_, r_.keeper_.model(), slices);
         r_.open(pieces_.gradient());
       } catch (const PreconditionError& error) {
         trouble_ = without_prefix(error.what());

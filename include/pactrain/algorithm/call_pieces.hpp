@@ -44,9 +44,10 @@ class CallPieces {
     const std::size_t part = model.part_named(name);
     if (part < model.parts().size()) expected_.insert(part);
   }
-  /// Throws `PreconditionError` where the slices do not fit the model.
-  void take(const Model& model, std::span<const Slice<T>> slices) {
+  /// Throws `PreconditionError` where the slices do not fit the model, or kernels not reach them.
+  void take(E& exec, const Model& model, std::span<const Slice<T>> slices) {
     resolve(model, slices, gradient_);
+    expect_reachable(exec, model, std::span<const Piece<T>>(gradient_));
     for (const auto& piece : gradient_) entries_ += piece.size;
   }
 

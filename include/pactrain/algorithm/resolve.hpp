@@ -75,4 +75,19 @@ void resolve(const Model& model, std::span<const Slice<T>> slices, std::vector<P
   });
 }
 
+/// Throws `PreconditionError` if a piece is in memory that the executor says its kernels do not
+/// reach; an executor that does not know (`reaches`) is not asked.
+template <class E, class T>
+void expect_reachable(E& exec, const Model& model, std::span<const Piece<T>> pieces) {
+  if constexpr (requires(const T* x) { exec.reaches(x); }) {
+    for (const Piece<T>& piece : pieces) {
+      expects(exec.reaches(piece.data), [&] {
+        return "the gradient of '" + model.parts()[piece.part].name +
+               "' is in memory that kernels of this backend do not reach (host memory, or another "
+               "device's); pass a pointer of this device, or use a backend of the host";
+      });
+    }
+  }
+}
+
 }  // namespace pactrain

@@ -45,8 +45,7 @@ struct EncodeInt8 {
     std::int8_t* const out = codes + unit.first;
     const bits_t<S> bits = largest_magnitude<false>(x, unit.size);
     const bool finite = bits < exponent_mask<S>;
-    const A largest =
-        finite ? cast<A>(std::bit_cast<S>(bits)) : std::numeric_limits<A>::quiet_NaN();
+    const A largest = finite ? cast<A>(bits_as<S>(bits)) : quiet_nan<A>;
     std::memcpy(scales + number * sizeof(A), &largest, sizeof(A));
     if (!(largest > A(0))) {
       for (std::size_t j = 0; j < unit.size; ++j) out[j] = 0;

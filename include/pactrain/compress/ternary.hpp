@@ -13,7 +13,6 @@
 #include <pactrain/core/value_type.hpp>
 #include <pactrain/kernel/cast.hpp>
 
-#include <bit>
 #include <cmath>
 #include <concepts>
 #include <cstddef>
@@ -28,7 +27,7 @@ namespace pactrain {
 /// 0; 0 for what is not finite. Its mean over `u`, times `scale`, is `x`, cut to [-scale, scale].
 template <std::floating_point A>
 PACTRAIN_FN constexpr int ternary_digit(A x, A scale, float u) {
-  const A size = std::bit_cast<A>(magnitude(x));
+  const A size = bits_as<A>(magnitude(x));
   // Masks rather than branches: the outcome is random, and vectors have no branches.
   const int hit =
       static_cast<int>(static_cast<A>(u) < size / scale) & static_cast<int>(is_finite(x));
@@ -62,8 +61,7 @@ struct MeasureSpread {
     }
     double squares = 0;
     for (const double sum : sums) squares += sum;
-    spread[number] = {static_cast<double>(cast<arithmetic_t<S>>(std::bit_cast<S>(largest))),
-                      squares};
+    spread[number] = {static_cast<double>(cast<arithmetic_t<S>>(bits_as<S>(largest))), squares};
   }
 
  private:
@@ -93,14 +91,13 @@ struct BoundTernary {
     bound[scale] = not_below(largest);
   }
 
+  static constexpr float largest_float = std::numeric_limits<float>::max();
   /// The least float that is not below `x` >= 0, or the largest one.
   PACTRAIN_FN static float not_below(double x) {
-    if (!(x < static_cast<double>(std::numeric_limits<float>::max()))) {
-      return std::numeric_limits<float>::max();
-    }
+    if (!(x < static_cast<double>(largest_float))) return largest_float;
     const float near = static_cast<float>(x);
     if (static_cast<double>(near) >= x) return near;
-    return std::bit_cast<float>(std::bit_cast<std::uint32_t>(near) + 1);
+    return bits_as<float>(bits_as<std::uint32_t>(near) + 1);
   }
 };
 

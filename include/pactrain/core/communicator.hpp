@@ -21,6 +21,12 @@ struct Mean {};
 /// The largest over ranks. NaNs are not to be trusted to it: a flag travels beside it instead.
 struct Max {};
 
+/// Who says in which order a transport's reductions add.
+enum class Order {
+  rank,   ///< rank order, half types in float: the same bits on threads, MPI and NCCL
+  vendor  ///< the transport's own reductions: their order, their NaN rules
+};
+
 /// The moment at which a wait gives up.
 using Deadline = std::chrono::steady_clock::time_point;
 

@@ -23,15 +23,16 @@ namespace pactrain {
 /// what is sent is read to the host when an operation starts, which waits for the executor's queue;
 /// what arrived is written back in `finish` and `test`. Staging is kept: equal calls allocate once.
 ///
-/// The executor of an operation must outlive it. Sums, orders, errors and bytes are `C`'s.
-template <class C>
+/// The executor of an operation must outlive it. Sums, orders, errors and bytes are `C`'s. `Host`
+/// is an executor whose buffers are the staging: pinned memory for what copies faster from there.
+template <class C, Executor Host = HostExecutor>
 class HostStaged {
-  static_assert(Communicator<C, HostExecutor>,
+  static_assert(Communicator<C, Host>,
                 "pactrain: HostStaged wraps a communicator that reaches host memory");
 
   /// Host memory of an operation: what goes in, and what comes out where that is another vector.
   struct Staging {
-    Scratch<HostExecutor> in, out;
+    Scratch<Host> in, out;
     bool idle = true;
   };
 
@@ -168,7 +169,7 @@ class HostStaged {
   }
 
   C comm_;
-  HostExecutor host_;
+  Host host_;
   std::vector<std::unique_ptr<Staging>> stagings_;
 };
 

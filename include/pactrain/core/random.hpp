@@ -5,7 +5,7 @@
 #include <pactrain/core/config.hpp>
 #include <pactrain/core/model.hpp>
 
-#include <array>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 
@@ -18,10 +18,17 @@ struct Random {
   Step step = 0;
 };
 
+/// An array of words that device code may index.
+template <std::size_t n>
+struct RandomWords {
+  std::uint32_t at[n];
+  PACTRAIN_FN constexpr std::uint32_t operator[](std::size_t i) const { return at[i]; }
+  friend constexpr auto operator<=>(const RandomWords&, const RandomWords&) = default;
+};
+
 /// Four 32-bit words of Philox4x32-10 (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as
 /// easy as 1, 2, 3", SC'11) for a counter of four words and a key of two.
-PACTRAIN_FN constexpr std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter,
-                                                          std::array<std::uint32_t, 2> key) {
+PACTRAIN_FN constexpr RandomWords<4> philox(RandomWords<4> counter, RandomWords<2> key) {
   for (int round = 0; round < 10; ++round) {
     const std::uint64_t a = std::uint64_t{0xD2511F53u} * counter[0];
     const std::uint64_t b = std::uint64_t{0xCD9E8D57u} * counter[2];
@@ -34,8 +41,8 @@ PACTRAIN_FN constexpr std::array<std::uint32_t, 4> philox(std::array<std::uint32
 }
 
 /// The random words of entries 4 * block ... 4 * block + 3 of parameter `part`.
-PACTRAIN_FN constexpr std::array<std::uint32_t, 4> random_words(Random random, std::size_t part,
-                                                                std::size_t block) {
+PACTRAIN_FN constexpr RandomWords<4> random_words(Random random, std::size_t part,
+                                                  std::size_t block) {
   // Distinct counters for parts and steps below 2^32 and blocks below 2^64; the step's high half,
   // which no run reaches, goes to the key.
   const std::uint64_t key = random.seed ^ (random.step >> 32) * 0x9e3779b97f4a7c15u;

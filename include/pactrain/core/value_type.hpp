@@ -4,13 +4,21 @@
 
 #include <pactrain/core/config.hpp>
 
-#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
 namespace pactrain {
+
+/// The bits of `x` as a value of another type of the same size: `std::bit_cast`, which CUDA's
+/// compiler refuses in device code unless users set a flag.
+template <class To, class From>
+PACTRAIN_FN constexpr To bits_as(const From& x) noexcept {
+  static_assert(sizeof(To) == sizeof(From));
+  return __builtin_bit_cast(To, x);
+}
 
 /// IEEE 754 binary16 as sixteen bits: storage and conversion, no arithmetic.
 /// Conversion from float rounds to nearest, ties to even; overflow gives infinity; a NaN stays one.
@@ -29,15 +37,14 @@ struct float16 {
 
  private:
   PACTRAIN_FN static constexpr std::uint16_t encode(float value) {
-    const auto x = std::bit_cast<std::uint32_t>(value);
+    const auto x = bits_as<std::uint32_t>(value);
     const std::uint32_t sign = x >> 16 & 0x8000u;
     const std::uint32_t size = x & 0x7fffffffu;
     if (size > 0x7f800000u) return static_cast<std::uint16_t>(sign | 0x7e00u);
     if (size >= 0x477ff000u) return static_cast<std::uint16_t>(sign | 0x7c00u);
     if (size < 0x38800000u) {  // below the smallest normal half: let float addition round
-      const float shifted = std::bit_cast<float>(size) + 0.5f;
-      return static_cast<std::uint16_t>(sign |
-                                        (std::bit_cast<std::uint32_t>(shifted) - 0x3f000000u));
+      const float shifted = bits_as<float>(size) + 0.5f;
+      return static_cast<std::uint16_t>(sign | (bits_as<std::uint32_t>(shifted) - 0x3f000000u));
     }
     const std::uint32_t odd = size >> 13 & 1u;
     return static_cast<std::uint16_t>(sign | ((size - 0x38000000u + 0xfffu + odd) >> 13));
@@ -45,12 +52,12 @@ struct float16 {
   PACTRAIN_FN static constexpr float decode(std::uint16_t half) {
     const std::uint32_t sign = (half & 0x8000u) << 16;
     const std::uint32_t size = half & 0x7fffu;
-    if (size >= 0x7c00u) return std::bit_cast<float>(sign | 0x7f800000u | (size & 0x3ffu) << 13);
+    if (size >= 0x7c00u) return bits_as<float>(sign | 0x7f800000u | (size & 0x3ffu) << 13);
     if (size < 0x400u) {  // subnormal: an integer count of 2^-24
       const float value = static_cast<float>(size) * 0x1p-24f;
-      return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(value));
+      return bits_as<float>(sign | bits_as<std::uint32_t>(value));
     }
-    return std::bit_cast<float>(sign | ((size << 13) + 0x38000000u));
+    return bits_as<float>(sign | ((size << 13) + 0x38000000u));
   }
 };
 
@@ -62,7 +69,7 @@ struct bfloat16 {
   constexpr bfloat16() = default;
   PACTRAIN_FN constexpr explicit bfloat16(float value) : bits(encode(value)) {}
   PACTRAIN_FN constexpr explicit operator float() const {
-    return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
+    return bits_as<float>(static_cast<std::uint32_t>(bits) << 16);
   }
   PACTRAIN_FN static constexpr bfloat16 from_bits(std::uint16_t bits) {
     bfloat16 half;
@@ -73,7 +80,7 @@ struct bfloat16 {
 
  private:
   PACTRAIN_FN static constexpr std::uint16_t encode(float value) {
-    const auto x = std::bit_cast<std::uint32_t>(value);
+    const auto x = bits_as<std::uint32_t>(value);
     if ((x & 0x7fffffffu) > 0x7f800000u) return static_cast<std::uint16_t>(x >> 16 | 0x40u);
     return static_cast<std::uint16_t>((x + 0x7fffu + (x >> 16 & 1u)) >> 16);
   }
@@ -126,11 +133,15 @@ inline constexpr bits_t<T> exponent_mask = [] {
   else return std::uint16_t{0x7f80u};
 }();
 
+/// A NaN that signals nothing; a constant, for device code may not ask std::numeric_limits.
+template <class A>
+inline constexpr A quiet_nan = std::numeric_limits<A>::quiet_NaN();
+
 /// The magnitude of `x` as an integer that orders as |x| does; NaNs come out above infinity.
 template <GradientValue T>
 PACTRAIN_FN constexpr bits_t<T> magnitude(const T& x) {
   constexpr auto sign = static_cast<bits_t<T>>(bits_t<T>{1} << (8 * sizeof(T) - 1));
-  return static_cast<bits_t<T>>(std::bit_cast<bits_t<T>>(x) & static_cast<bits_t<T>>(~sign));
+  return static_cast<bits_t<T>>(bits_as<bits_t<T>>(x) & static_cast<bits_t<T>>(~sign));
 }
 
 /// Is `x` neither an infinity nor a NaN? By reference: under -ffast-math a compiler may assume that
@@ -138,7 +149,7 @@ PACTRAIN_FN constexpr bits_t<T> magnitude(const T& x) {
 template <GradientValue T>
 PACTRAIN_FN constexpr bool is_finite(const T& x) {
   constexpr bits_t<T> mask = exponent_mask<T>;
-  return (std::bit_cast<bits_t<T>>(x) & mask) != mask;
+  return (bits_as<bits_t<T>>(x) & mask) != mask;
 }
 
 /// A value type by number, for data whose type is known at run time only.

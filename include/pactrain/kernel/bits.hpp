@@ -4,7 +4,6 @@
 
 #include <pactrain/core/config.hpp>
 
-#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -25,13 +24,13 @@ PACTRAIN_FN constexpr std::size_t groups_for(std::size_t n) {
   return (n + group_bits - 1) / group_bits;
 }
 
-/// The number of ones in a word.
+/// The number of ones in a word. (By builtins, which device code may call; <bit> it may not.)
 PACTRAIN_FN constexpr std::size_t popcount(Word word) {
-  return static_cast<std::size_t>(std::popcount(word));
+  return static_cast<std::size_t>(__builtin_popcountll(word));
 }
 /// The position of the lowest one. Precondition: there is one.
 PACTRAIN_FN constexpr std::size_t lowest(Word word) {
-  return static_cast<std::size_t>(std::countr_zero(word));
+  return static_cast<std::size_t>(__builtin_ffsll(static_cast<long long>(word)) - 1);
 }
 /// Ones at the positions [first, last) of the word that begins at position `begin`.
 PACTRAIN_FN constexpr Word between(std::size_t begin, std::size_t first, std::size_t last) {

@@ -5,7 +5,6 @@
 #include <pactrain/core/config.hpp>
 #include <pactrain/core/value_type.hpp>
 
-#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -16,10 +15,10 @@ namespace pactrain::kernel {
 /// rounded again, to fewer digits, is then rounded as if from the double.
 PACTRAIN_FN constexpr float round_to_odd(double x) {
   const float near = static_cast<float>(x);
-  const auto bits = std::bit_cast<std::uint32_t>(near);
+  const auto bits = bits_as<std::uint32_t>(near);
   if (static_cast<double>(near) == x || !(x == x) || bits % 2 != 0) return near;
   const bool below = x < 0 ? static_cast<double>(near) > x : static_cast<double>(near) < x;
-  return std::bit_cast<float>(below ? bits + 1 : bits - 1);
+  return bits_as<float>(below ? bits + 1 : bits - 1);
 }
 
 /// A value in another type, rounded once, to nearest even.

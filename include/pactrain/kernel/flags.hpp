@@ -8,7 +8,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 
 namespace pactrain::kernel {
 
@@ -23,8 +22,7 @@ struct WriteFlags {
   W* element;
   PACTRAIN_FN void operator()(std::size_t) const {
     const float stray = flags[stray_flag] != 0 ? 1.0f : 0.0f;
-    *element =
-        cast<W>(flags[non_finite_flag] != 0 ? std::numeric_limits<float>::quiet_NaN() : stray);
+    *element = cast<W>(flags[non_finite_flag] != 0 ? quiet_nan<float> : stray);
   }
 };
 
@@ -45,7 +43,7 @@ struct Poison {
   const std::uint32_t* flags;
   W* element;
   PACTRAIN_FN void operator()(std::size_t) const {
-    if (flags[non_finite_flag] != 0) *element = cast<W>(std::numeric_limits<float>::quiet_NaN());
+    if (flags[non_finite_flag] != 0) *element = cast<W>(quiet_nan<float>);
   }
 };
 

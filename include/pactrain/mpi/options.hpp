@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <pactrain/core/communicator.hpp>
 #include <pactrain/core/error.hpp>
 
 #include <chrono>
@@ -10,17 +11,11 @@
 
 namespace pactrain {
 
-/// Who says in which order an all-reduce adds.
-enum class Order {
-  rank,   ///< rank order, half types in float: the same bits on threads and MPI
-  vendor  ///< MPI_Iallreduce: its order, its NaN rules; half types keep rank order
-};
-
 /// How an `MpiCommunicator` works.
 struct MpiOptions {
   /// The wait after which a blocking form gives up.
   std::chrono::nanoseconds timeout = std::chrono::minutes(10);
-  Order order = Order::rank;
+  Order order = Order::rank;  ///< the vendor's is MPI_Iallreduce; half types keep rank order
   /// Bytes of the messages into which a reduction's slices are cut: while one is on its way, the
   /// next is added up. The result does not depend on it. The default stays below what Open MPI
   /// sends over TCP without asking first.

@@ -31,7 +31,7 @@ struct RandomScores {
   PACTRAIN_FN void operator()(std::size_t block) const {
     const auto words = random_words(random, part, block);
     for (std::size_t i = 0; i < 4 && 4 * block + i < n; ++i) {
-      scores[4 * block + i] = std::bit_cast<float>(words[i] >> 2);
+      scores[4 * block + i] = bits_as<float>(words[i] >> 2);
     }
   }
 };
