@@ -76,7 +76,10 @@ class SparseAllReduce {
         feedback_options_(feedback),
         options_(options),
         keeper_(policy_),
-        feedback_(feedback_options_) {}
+        feedback_(feedback_options_) {
+    using CodecOn = typename Codec::template on<executor_type>;
+    static_cast<void>(CodecOn(codec_));  // refuses options that cannot work
+  }
   SparseAllReduce(const SparseAllReduce&) = delete;
   SparseAllReduce& operator=(const SparseAllReduce&) = delete;
 
@@ -126,6 +129,17 @@ class SparseAllReduce {
     with_slices(gradient, [&](auto slices) { keeper_.introduce(slices); });
   }
 
+  /// Gives up a step of which some parts were reduced, as after a refusal of one: all of them are
+  /// reduced anew, under the same number. What was conveyed already is not taken back into the
+  /// residual (`GradientBuckets` accepts or refuses a step's parts together). All ranks do so.
+  /// Throws `PreconditionError` while a call is under way.
+  void drop_step() {
+    for (auto& call : calls_) {
+      expects(!call->active(), "a call is under way; wait for it before its step is given up");
+    }
+    progress_.drop();
+  }
+
   /// The mask that stands, for clearing weights and optimiser state of pruned entries.
   [[nodiscard]] auto mask() { return BoundMask(backend_->executor(), keeper_); }
   /// What it runs on.
@@ -144,9 +158,10 @@ class SparseAllReduce {
     writer.value(progress_.step());
     writer.value(type_ ? 1 + static_cast<int>(*type_) : 0);
     keeper_.save(backend_->executor(), writer);
-    writer.value(bound_);
+    const std::size_t bound = type_ ? bound_ : 0;
+    writer.value(bound);
     if constexpr (Feedback::active) {
-      if (bound_ != 0) feedback_.save(backend_->executor(), writer);
+      if (bound != 0) feedback_.save(backend_->executor(), writer);
     }
     writer.finish();
   }
@@ -211,8 +226,9 @@ class SparseAllReduce {
     all.push_back({"step", progress_.step(), true});
     return all;
   }
-  void settle() {
-    for (auto& call : calls_) call->settle();
+  /// Brings every call under way past its bounds, and starts what follows them.
+  void settle(const Deadline* deadline = nullptr) {
+    for (auto& call : calls_) call->settle(deadline);
   }
   template <class T>
   Call<SparseAllReduce, T>& idle_call() {
@@ -247,7 +263,10 @@ class SparseAllReduce {
     } else {
       bool others = false;
       for (auto& call : calls_) others = others || call->active();
-      if (!others) keeper_.roll_back(backend_->executor());
+      if (!others) {
+        keeper_.roll_back(backend_->executor());
+        if (!keeper_.stands()) type_.reset();  // nothing was ever accepted
+      }
     }
     progress_.close(keeper_.model(), pieces, accepted);
   }

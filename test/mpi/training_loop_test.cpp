@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pactrain authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The training loop of README.md and docs/quickstart.md, word for word, on a model of one layer.
+// The training loop of README.md and docs/quickstart.md, word for word, on a model of one layer;
+// and what ranks that are processes would notice too late, or never.
 // clang-format off
 #include <pactrain/pactrain.hpp>
 #include <pactrain/mpi/backend.hpp>
@@ -11,6 +12,7 @@ using namespace pactrain;
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <span>
 #include <vector>
@@ -77,4 +79,34 @@ for (Step step = 0; step < steps; ++step) {
     const double mean = static_cast<double>(i % 10 + 1) + 0.5 * (ranks - 1);
     CHECK(weights[i] == doctest::Approx(mean));
   }
+}
+
+TEST_CASE("polling starts no collective: ranks that poll apart still meet") {
+  MpiBackend backend{MPI_COMM_WORLD, {.timeout = std::chrono::seconds(60)}};
+  DenseAllReduce<MpiBackend, Ternary> first{backend}, second{backend};
+  for (int step = 0; step < 3; ++step) {
+    std::vector<float> x(12, 1.0f), y(12, 8.0f);
+    Pending of_x = first.start(x);
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    if (backend.communicator().rank() == 0) {
+      while (!of_x.advance() && std::chrono::steady_clock::now() < deadline) {
+      }
+    }
+    Pending of_y = second.start(y);
+    of_y.wait();
+    of_x.wait();
+    CHECK(x == std::vector<float>(12, 1.0f));
+    CHECK(y == std::vector<float>(12, 8.0f));
+  }
+}
+
+TEST_CASE("a broadcast from several roots is refused on every rank") {
+  MpiBackend backend{MPI_COMM_WORLD, {.timeout = std::chrono::seconds(60)}};
+  const int rank = backend.communicator().rank(), ranks = backend.communicator().size();
+  std::vector<float> x(3, static_cast<float>(rank));
+  if (ranks > 1) CHECK_THROWS_AS(broadcast(backend, x, rank % 2), RankMismatch);
+  CHECK_THROWS_AS(broadcast(backend, x, rank == ranks - 1 ? ranks : 0), PreconditionError);
+  CHECK(x == std::vector<float>(3, static_cast<float>(rank)));
+  broadcast(backend, x, ranks - 1);
+  CHECK(x == std::vector<float>(3, static_cast<float>(ranks - 1)));
 }

@@ -5,6 +5,7 @@
 #include <pipeline/support.hpp>
 
 #include <pactrain/broadcast.hpp>
+#include <pactrain/dense_all_reduce.hpp>
 #include <pactrain/mask/bit_mask.hpp>
 #include <pactrain/mask/index_mask.hpp>
 #include <pactrain/policy/keep_all.hpp>
@@ -186,5 +187,37 @@ TEST_CASE("broadcast gives all ranks the root's values, or moves none") {
     slices.push_back({"y", y});
     check_mismatch(backend, culprit, "size", [&] { broadcast(backend, slices, 0); });
     CHECK(x == Vector(5, 7.0f));
+    check_mismatch(backend, culprit, "root", [&] { broadcast(backend, x, mine ? 1 : 0); });
+    const std::string text =
+        refusal<PreconditionError>(backend, [&] { broadcast(backend, x, mine ? -1 : 0); });
+    CHECK_MESSAGE(contains(text, "is -1, which is no rank"), text);
+  });
+}
+
+TEST_CASE("a first call with other parameters, or with other names, is no match") {
+  each_in_turn([](HostBackend& backend, int culprit, bool mine) {
+    Vector a(4, 1.0f), b(4, 100.0f);
+    const std::vector<Slice<float>> model{{"a", a}, {"b", b}}, swapped{{"b", b}, {"a", a}};
+    const std::vector<Slice<float>> only_a{{"a", a}}, only_b{{"b", b}};
+    DenseAllReduce<HostBackend> parts{backend}, names{backend};
+    parts.introduce(model);
+    check_mismatch(backend, culprit, "the parameters of the call",
+                   [&] { parts(mine ? only_b : only_a); });
+    check_mismatch(backend, culprit, "parts", [&] { names(mine ? swapped : model); });
+    CHECK(a == Vector(4, 1.0f));
+    CHECK(b == Vector(4, 100.0f));
+    CHECK(parts.step() == 0);
+  });
+}
+
+TEST_CASE("two parameters of one name are refused") {
+  with_ranks(2, [](HostBackend& backend, int) {
+    Vector a(4, 1.0f), b(4, 1.0f);
+    const std::vector<Slice<float>> twice{{"a", a}, {"a", b}};
+    DenseAllReduce<HostBackend> reduce{backend};
+    const std::string text = refusal<PreconditionError>(backend, [&] { reduce(twice); });
+    CHECK_MESSAGE(contains(text, "two parameters are called 'a'"), text);
+    using Reducer = OnThreads<OneShotMagnitude, BitMask>;
+    CHECK_THROWS_AS(Reducer(backend, {.weights = twice}), PreconditionError);
   });
 }

@@ -13,6 +13,7 @@
 
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <optional>
@@ -195,25 +196,85 @@ TEST_CASE("a Pending that an exception drops gives the communicator up; no rank 
   CHECK_THROWS_AS(run(), std::exception);
 }
 
-TEST_CASE("a wait that is too short is an error, and the gradient is as it was") {
-  bool late = false;
-  try {
-    with_ranks(2, [&](HostBackend& backend, int rank) {
-      DenseAllReduce<HostBackend> reduce{backend};
-      Vector gradient(10, static_cast<float>(rank));
-      reduce(gradient);
-      if (rank == 1) return;
-      gradient.assign(10, 4.0f);
-      Pending pending = reduce.start(gradient);
-      try {
-        pending.wait(std::chrono::milliseconds(5));
-      } catch (const BackendError&) {
-        late = true;
+TEST_CASE("polling starts no collective: ranks that poll apart still meet") {
+  with_ranks(3, [](HostBackend& backend, int rank) {
+    DenseAllReduce<HostBackend, Ternary> first{backend}, second{backend};
+    DenseAllReduce<HostBackend> loss{backend};
+    for (int step = 0; step < 3; ++step) {
+      Vector x(12, 1.0f), y(12, 8.0f), z(1, 3.0f);
+      Pending of_x = first.start(x);
+      const auto deadline = std::chrono::steady_clock::now() + patience;
+      if (rank == 0) {
+        while (!of_x.advance() && std::chrono::steady_clock::now() < deadline) {
+        }
       }
-      CHECK(gradient == Vector(10, 4.0f));
-      CHECK(reduce.step() == 1);
-    });
-  } catch (const BackendError&) {
-  }
-  CHECK(late);
+      Pending of_y = second.start(y);
+      loss(z);
+      of_y.wait();
+      of_x.wait();
+      CHECK(x == Vector(12, 1.0f));
+      CHECK(y == Vector(12, 8.0f));
+      CHECK(z == Vector(1, 3.0f));
+    }
+  });
+}
+
+TEST_CASE("a wait keeps its own deadline, whatever the codec, and the gradient is as it was") {
+  for_codecs([]<class Codec>() {
+    std::atomic<bool> judged = false;
+    bool late = false;
+    try {
+      with_ranks(2, [&](HostBackend& backend, int rank) {
+        DenseAllReduce<HostBackend, Codec> reduce{backend};
+        Vector gradient(10, 1.0f);
+        reduce(gradient);
+        if (rank == 1) return judged.wait(false);  // it does not come, and does not leave
+        gradient.assign(10, 4.0f);
+        Pending pending = reduce.start(gradient);
+        const auto begin = std::chrono::steady_clock::now();
+        try {
+          pending.wait(std::chrono::milliseconds(5));
+        } catch (const DeadlineExceeded&) {
+          late = std::chrono::steady_clock::now() - begin < patience / 2;
+        }
+        judged = true;
+        judged.notify_all();
+        CHECK(gradient == Vector(10, 4.0f));
+        CHECK(reduce.step() == 1);
+        CHECK_THROWS_AS(static_cast<void>(pending.report()), DeadlineExceeded);
+      });
+    } catch (const BackendError&) {
+    }
+    CHECK(late);
+  });
+}
+
+TEST_CASE("a wait may be longer than the clock can tell") {
+  on_threads(
+      2,
+      [](HostBackend& backend) {
+        DenseAllReduce<HostBackend> reduce{backend};
+        Vector gradient(10, 4.0f);
+        reduce.start(gradient).wait(std::chrono::nanoseconds::max());
+        CHECK(gradient == Vector(10, 4.0f));
+      },
+      std::chrono::nanoseconds::max());
+}
+
+TEST_CASE("a step of which a part was refused can be given up") {
+  with_ranks(2, [](HostBackend& backend, int rank) {
+    DenseAllReduce<HostBackend> reduce{backend};
+    Layers layers(1.0f);
+    reduce(layers.all());
+    reduce(layers.some("a"));
+    if (rank == 1) layers.b[7] = not_a_number;
+    refusal<StepRejected>(backend, [&] { reduce(layers.some("b")); });
+    layers = Layers(1.0f);
+    const std::string text = refusal<PreconditionError>(backend, [&] { reduce(layers.all()); });
+    CHECK_MESSAGE(contains(text, "drop_step"), text);
+    reduce.drop_step();
+    reduce(layers.all());
+    CHECK(reduce.step() == 2);
+    CHECK(layers == Layers(1.0f));
+  });
 }

@@ -16,6 +16,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -200,4 +201,68 @@ TEST_CASE("a gradient that kernels of one rank do not reach is refused on all") 
     reduce(gradient);
     CHECK(gradient == Vector{1, 2, 3});
   });
+}
+
+namespace {
+
+struct KeepsAll {
+  PACTRAIN_FN bool operator()(std::size_t) const { return true; }
+};
+/// A policy that fails on some ranks, from step 1 on, with this or that exception.
+struct FailsLater {
+  bool fails = false, foreign = false;
+  static constexpr Support support = Support::local;
+  static constexpr Unkept unkept = Unkept::remembered;
+  [[nodiscard]] std::uint64_t fingerprint() const { return 1; }
+  template <Executor E>
+  class on {
+   public:
+    explicit on(const FailsLater& options) : fails_(options.fails), foreign_(options.foreign) {}
+    [[nodiscard]] std::uint64_t revision(Step) const { return 0; }
+    template <class T>
+    void prepare(E&, const Model&, std::span<const Piece<T>>, Step step) {
+      if (!fails_ || step == 0) return;
+      if (foreign_) throw std::runtime_error("out of luck");
+      throw PreconditionError("pactrain: out of luck");
+    }
+    template <class T>
+    [[nodiscard]] KeepsAll keep(const Piece<T>&) const {
+      return {};
+    }
+
+   private:
+    bool fails_, foreign_;
+  };
+};
+
+}  // namespace
+
+TEST_CASE("a policy that fails on one rank, or on all, fails the call on all") {
+  for (const NonFinite mode : {NonFinite::reject, NonFinite::propagate, NonFinite::ignore}) {
+    for (const bool foreign : {false, true}) {
+      for (const int culprit : {0, 1, -1}) {
+        with_ranks(2, [&](HostBackend& backend, int rank) {
+          const FailsLater policy{culprit < 0 || rank == culprit, foreign};
+          OnThreads<FailsLater, BitMask> reduce{backend, policy, {}, {}, {.non_finite = mode}};
+          std::vector<float> gradient(5, static_cast<float>(rank));
+          reduce(gradient);
+          gradient.assign(5, 2.0f);
+          const std::string text =
+              reducer::refusal<PreconditionError>(backend, [&] { reduce(gradient); });
+          const std::string blame = "pactrain: rank " + std::to_string(culprit < 0 ? 0 : culprit);
+          CHECK_MESSAGE(text.starts_with(blame + ": out of luck"), text);
+          CHECK(gradient == std::vector<float>(5, 2.0f));
+          CHECK(reduce.step() == 1);
+        });
+      }
+    }
+  }
+}
+
+TEST_CASE("codec options that cannot work are refused where the reducer is made") {
+  HostBackend backend;
+  using Blocks = DenseAllReduce<HostBackend, Int8>;
+  using Clipped = DenseAllReduce<HostBackend, Ternary>;
+  CHECK_THROWS_AS(Blocks(backend, {}, Int8{.block = 0}), PreconditionError);
+  CHECK_THROWS_AS(Clipped(backend, {}, Ternary{.clip = -1}), PreconditionError);
 }

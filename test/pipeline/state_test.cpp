@@ -8,11 +8,13 @@
 #include <pactrain/mask/bit_mask.hpp>
 #include <pactrain/mask/index_mask.hpp>
 #include <pactrain/policy/gradual_magnitude.hpp>
+#include <pactrain/policy/one_shot_magnitude.hpp>
 #include <pactrain/policy/pruned.hpp>
 #include <pactrain/policy/top_k.hpp>
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <sstream>
 #include <string>
@@ -154,5 +156,61 @@ TEST_CASE("a refused step that would have pruned leaves the residual whole") {
     gradient.assign(4, 1.0f);
     CHECK(reduce(gradient).kept == 2);
     CHECK(reduce.mask().count() == 2);
+  });
+}
+
+TEST_CASE("what is saved after a refused revision goes on as what was not saved") {
+  with_ranks(2, [](HostBackend& backend, int rank) {
+    Vector weights{1, 2, 3, 4, 5, 6, 7, 8};
+    const GradualMagnitude policy{.weights = Values(weights),
+                                  .initial_sparsity = 0.25,
+                                  .final_sparsity = 0.5,
+                                  .begin = 0,
+                                  .end = 2,
+                                  .every = 1};
+    using Reducer = OnThreads<GradualMagnitude, BitMask>;
+    Reducer reduce{backend, policy}, loaded{backend, policy};
+    Vector gradient(8, 1.0f), other(8, 1.0f);
+    reduce(gradient);
+    const std::string before = saved(reduce);
+    gradient.assign(8, rank == 1 ? infinity : 1.0f);
+    CHECK_THROWS_AS(reduce(gradient), StepRejected);
+    CHECK(saved(reduce) == before);
+    restore(loaded, saved(reduce));
+    std::ranges::reverse(weights);
+    gradient.assign(8, 1.0f);
+    reduce(gradient);
+    loaded(other);
+    CHECK(gradient == other);
+    CHECK(saved(reduce) == saved(loaded));
+  });
+}
+
+TEST_CASE("a model of the same sizes under other names is another model") {
+  with_ranks(1, [](HostBackend& backend, int) {
+    Vector a(3, 1.0f), b(3, 2.0f);
+    const std::vector<Slice<float>> model{{"a", a}, {"b", b}}, swapped{{"b", b}, {"a", a}};
+    OnThreads<TopK, BitMask> one{backend, {.k = 1}}, other{backend, {.k = 1}};
+    one(model);
+    other(swapped);
+    CHECK(contains(said(other, saved(one)), "another model"));
+  });
+}
+
+TEST_CASE("a first step that was refused leaves nothing behind") {
+  with_ranks(2, [](HostBackend& backend, int rank) {
+    const Vector weights{1, 2, 3, 4};
+    using Reducer = OnThreads<OneShotMagnitude, BitMask, Ternary, ErrorFeedback>;
+    const OneShotMagnitude policy{.weights = Values(weights), .sparsity = 0.5};
+    Reducer reduce{backend, policy}, loaded{backend, policy};
+    Vector wrong(static_cast<std::size_t>(rank == 0 ? 4 : 3), 1.0f);
+    CHECK_THROWS_AS(reduce(wrong), PreconditionError);
+    restore(loaded, saved(reduce));
+    CHECK(loaded.step() == 0);
+
+    OnThreads<TopK, BitMask> learns_its_size{backend, {.k = 1}};
+    Vector first(5, rank == 1 ? infinity : 1.0f), second(7, 1.0f);
+    CHECK_THROWS_AS(learns_its_size(first), StepRejected);
+    CHECK(learns_its_size(second).entries == 7);
   });
 }

@@ -20,17 +20,17 @@ TEST_CASE("a level is chosen by name, and the best without one") {
 
 TEST_CASE("a level the processor lacks is refused with the one to use instead") {
   CHECK_THROWS_WITH_AS(static_cast<void>(simd::level_from("avx512", Level::avx2)),
-                       "PACTRAIN_SIMD asks for avx512, which this processor lacks. "
+                       "pactrain: PACTRAIN_SIMD asks for avx512, which this processor lacks. "
                        "Set it to avx2 or unset it?",
-                       std::runtime_error);
+                       PreconditionError);
 }
 
 TEST_CASE("a name that is no level is refused with the list of those that are") {
   for (const char* name : {"AVX2", "avx", "avx5120", "native"}) {
-    CHECK_THROWS_AS(static_cast<void>(simd::level_from(name, Level::avx512)), std::runtime_error);
+    CHECK_THROWS_AS(static_cast<void>(simd::level_from(name, Level::avx512)), PreconditionError);
   }
   CHECK_THROWS_WITH(static_cast<void>(simd::level_from("sse", Level::avx512)),
-                    "PACTRAIN_SIMD is \"sse\", which names no SIMD level. "
+                    "pactrain: PACTRAIN_SIMD is \"sse\", which names no SIMD level. "
                     "Set it to portable, avx2, avx512 or avx512vbmi2, or unset it?");
 }
 

@@ -24,7 +24,7 @@ namespace pactrain {
 
 /// One call of a reducer `R`, from gradient to gradient: the pipeline, written once. It keeps its
 /// scratch memory for the next call. Collectives are started at the same places of the program on
-/// all ranks, in `begin` and in `complete`; `advance` only brings on what `begin` implies.
+/// all ranks: in `begin`, in `settle` and in `judge`. `advance` starts none.
 template <class R, GradientValue T>
 class Call final : public CallBase {
   using E = typename R::executor_type;
@@ -52,15 +52,13 @@ class Call final : public CallBase {
     for (const std::string& name : names) pieces_.expect(r_.keeper_.model(), name);
     begin(trouble, {}, Contribution::nothing);
   }
-  bool advance() override {
-    return local_ || !active_ ||
-           coded_.advance(exec_, comm_, [&](auto& request) { return comm_.test(request); });
-  }
-  void settle() override {
+  bool advance() override { return local_ || !active_ || coded_.poll(exec_, comm_); }
+  void settle(const Deadline* given) override {
     if (!active_ || local_ || coded_.started()) return;
+    const Deadline deadline = given != nullptr ? *given : usual_deadline(comm_);
     coded_.advance(exec_, comm_, [&](auto& request) {
       if (coded_.started()) return comm_.test(request);
-      comm_.finish(request, usual_deadline(comm_));
+      comm_.finish(request, deadline);
       return true;
     });
   }
@@ -72,7 +70,7 @@ class Call final : public CallBase {
       return true;
     };
     or_close([&] {
-      r_.settle();
+      r_.settle(&deadline);
       if (!local_) coded_.advance(exec_, comm_, wait);
       decide(wait);
     });
@@ -143,8 +141,9 @@ class Call final : public CallBase {
     const StageTimer timer(exec_, "keep", report_.seconds.keep);
     const SentMeter<C> meter(comm_, report_.bytes_sent);
     if (r_.keeper_.due(r_.step())) {
-      r_.keeper_.refresh(exec_, comm_, pieces_.source(), r_.step(), r_.template statements<T>(),
-                         trouble_);
+      auto statements = r_.template statements<T>();
+      statements.push_back({"the parameters of the call", pieces_.coverage(), false});
+      r_.keeper_.refresh(exec_, comm_, pieces_.source(), r_.step(), statements, trouble_);
     }
     pieces_.lay_out(r_.keeper_.model().parts().size(), trouble_.empty(),
                     [&](std::size_t part) { return r_.keeper_.slot(part); });

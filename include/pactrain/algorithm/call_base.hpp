@@ -17,7 +17,7 @@ class CallBase : public PendingCall {
   /// that this rank's is wrong.
   virtual void start_troubled(const std::string& trouble, std::span<const std::string> names) = 0;
   /// Makes sure that every collective that the start of this call implies has been started.
-  virtual void settle() = 0;
+  virtual void settle(const Deadline* deadline) = 0;
   /// Has it been started and not ended?
   [[nodiscard]] bool active() const noexcept { return active_; }
 

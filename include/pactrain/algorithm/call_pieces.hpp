@@ -51,6 +51,17 @@ class CallPieces {
     for (const auto& piece : gradient_) entries_ += piece.size;
   }
 
+  /// A hash of which positions of the model the call has, however they are cut.
+  [[nodiscard]] std::uint64_t coverage() const {
+    std::uint64_t sum = 0;
+    std::size_t end = 0;
+    for (const auto& piece : gradient_) {
+      if (piece.first != end) sum = kernel::mix(kernel::mix(sum, end), piece.first);
+      end = piece.first + piece.size;
+    }
+    return kernel::mix(sum, end);
+  }
+
   /// Makes the source: the gradient, or zeros if this rank contributes `nothing`; what `feedback`
   /// remembers is added where it remembers anything.
   template <class FeedbackOn>

@@ -80,7 +80,8 @@ class Exchange {
   }
 
   /// Goes on as far as it can; `wait(request)` returns false where the request is not done and not
-  /// to be waited for. True when all is done: `values()` and the united flags stand.
+  /// to be waited for. True when all is done: `values()` and the united flags stand. Starts what
+  /// follows the bounds, so that all ranks must come here at the same point of the program.
   template <class Wait>
   bool advance(E& exec, C& comm, Wait wait) {
     if (phase_ == Phase::bounds) {
@@ -99,6 +100,11 @@ class Exchange {
       phase_ = Phase::idle;
     }
     return true;
+  }
+  /// Lets the transport make progress and starts nothing: ranks may come here at any time. False
+  /// if other ranks are still to be waited for.
+  bool poll(E& exec, C& comm) {
+    return phase_ == Phase::idle || counted(exec, comm, [&] { return comm.test(request_); });
   }
   /// Has every collective of this exchange been started?
   [[nodiscard]] bool started() const noexcept { return phase_ != Phase::bounds; }

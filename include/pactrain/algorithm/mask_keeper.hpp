@@ -14,6 +14,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <span>
 #include <string>
 #include <string_view>
@@ -65,15 +66,17 @@ class MaskKeeper {
   }
 
   /// Builds this step's mask from the policy, and makes all ranks agree on it and on `statements`.
-  /// `trouble` is what this rank has found wrong before; `gradient` its pieces, for local policies.
+  /// `trouble` is what this rank has found wrong before, and becomes what a local policy finds
+  /// wrong, for the call to tell; `gradient` are its pieces, for local policies.
   /// Throws the same error on all ranks, with mask and layout as they were. Collective; waits.
   template <class S>
   void refresh(E& exec, C& comm, std::span<const Piece<const S>> gradient, Step step,
-               std::vector<Statement> statements, std::string trouble) {
+               std::vector<Statement> statements, std::string& trouble) {
     const std::uint64_t revision = Policy::support == Support::shared ? policy_.revision(step) : 0;
     const bool rebuild = !stands_ || Policy::support != Support::shared || revision != revision_;
     MaskOn& next = rebuild ? masks_[1 - current_] : masks_[current_];
-    if (rebuild && trouble.empty()) trouble = build(exec, comm, next, gradient, step);
+    const bool proposed = rebuild && trouble.empty();
+    if (proposed) trouble = build(exec, comm, next, gradient, step);
     if (!agreed_ || Policy::support == Support::shared) {
       if constexpr (Policy::support == Support::shared) {
         statements.push_back(
@@ -83,6 +86,7 @@ class MaskKeeper {
       try {
         agree(exec, comm, std::span<const Statement>(statements), trouble, locate);
       } catch (...) {
+        if (proposed && trouble.empty()) retract();
         if (!agreed_ && introduced_) set_model({});
         throw;
       }
@@ -121,8 +125,10 @@ class MaskKeeper {
     current_ = 1 - current_;
     std::tie(revision_, stands_) = before_;
     changed_ = false;
-    if (stands_) find_slots(exec);
-    else agreed_ = false;
+    retract();
+    if (stands_) return find_slots(exec);
+    agreed_ = false;
+    if (introduced_) set_model({});
   }
 
   void save(E& exec, Writer& writer) const {
@@ -142,11 +148,14 @@ class MaskKeeper {
     Model model;
     for (std::uint64_t i = 0; i < parts; ++i) {
       std::string name = reader.text(1u << 16);
+      if (model.part_named(name) != model.parts().size()) {
+        throw StateError("pactrain: the state is damaged (it has two parameters '" + name + "')");
+      }
       model.add(std::move(name), reader.value());
     }
     if (!expected.parts().empty() && model.fingerprint() != expected.fingerprint()) {
       throw StateError(
-          "pactrain: the state is of another model (its parameters have other sizes); "
+          "pactrain: the state is of another model (its parameters have other names or sizes); "
           "load the state of this one");
     }
     set_model(expected.parts().empty() ? std::move(model) : expected);
@@ -162,6 +171,10 @@ class MaskKeeper {
   }
 
  private:
+  /// The policy's last decision does not count.
+  void retract() {
+    if constexpr (requires { policy_.retract(); }) policy_.retract();
+  }
   void set_model(Model model) {
     model_ = std::move(model);
     whole_.clear();
@@ -198,8 +211,8 @@ class MaskKeeper {
         policy_.prepare(exec, model_, gradient, step);
         assign(exec, mask, gradient);
       }
-    } catch (const PreconditionError& error) {
-      return error.what();
+    } catch (const std::exception& error) {  // or the other ranks would wait for this one
+      return without_prefix(error.what());
     }
     return {};
   }

@@ -32,12 +32,17 @@ class StepProgress {
       expects(piece.at != 0 || !taken_[piece.part], [&] {
         return "'" + model.parts()[piece.part].name +
                "' is reduced twice in one step (a step ends when all parts have been reduced); "
-               "reduce the other parts first";
+               "reduce the other parts first, or give the step up (drop_step)";
       });
     }
     expects(!whole || entries == model.size(),
             "this policy ranks or observes the whole model; pass all of it in one call");
     for (const auto& piece : pieces) taken_[piece.part] = true;
+  }
+  /// What has been reduced in the step under way counts no more; its number stays.
+  void drop() {
+    covered_ = 0;
+    taken_.assign(taken_.size(), false);
   }
   /// The call has ended; the step ends when all of the model has been accepted.
   template <class T>
@@ -47,8 +52,7 @@ class StepProgress {
       else if (piece.part < taken_.size()) taken_[piece.part] = false;
     }
     if (!accepted || covered_ < model.size()) return;
-    covered_ = 0;
-    taken_.assign(taken_.size(), false);
+    drop();
     ++step_;
   }
 

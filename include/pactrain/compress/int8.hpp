@@ -25,10 +25,12 @@ namespace kernel {
 /// The integer nearest to `x`, even on ties. Precondition: |x| is at most 127.
 template <class A>
 PACTRAIN_FN constexpr int round_to_even(A x) {
-  // Where a unit is the last digit of the type, addition itself rounds so.
-  constexpr A shift =
-      A(3) * static_cast<A>(std::uint64_t{1} << (std::numeric_limits<A>::digits - 2));
-  return static_cast<int>((x + shift) - shift);
+  // By whole numbers, since compilers that may reorder sums would take x + shift - shift for x.
+  const int whole = static_cast<int>(x);
+  const A rest = x - static_cast<A>(whole);
+  const int up = (rest > A(0.5) || (rest == A(0.5) && whole % 2 != 0)) ? 1 : 0;
+  const int down = (rest < A(-0.5) || (rest == A(-0.5) && whole % 2 != 0)) ? 1 : 0;
+  return whole + up - down;
 }
 
 /// A block's absolute maximum, and value / maximum * 127 as a byte for each of its values.

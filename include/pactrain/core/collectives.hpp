@@ -15,8 +15,7 @@ namespace pactrain {
 /// The deadline of a wait that begins now and may take the communicator's usual time.
 template <class C>
 [[nodiscard]] Deadline usual_deadline(const C& comm) {
-  return std::chrono::steady_clock::now() +
-         std::chrono::duration_cast<std::chrono::steady_clock::duration>(comm.timeout());
+  return deadline_in(comm.timeout());
 }
 
 /// `x` becomes its reduction over ranks. Collective; waits.

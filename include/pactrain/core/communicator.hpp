@@ -29,6 +29,13 @@ enum class Order {
 
 /// The moment at which a wait gives up.
 using Deadline = std::chrono::steady_clock::time_point;
+/// The deadline of a wait that begins now; what is later than the clock can tell is never.
+inline Deadline deadline_in(std::chrono::nanoseconds timeout) {
+  const Deadline now = std::chrono::steady_clock::now();
+  return timeout < Deadline::max() - now
+             ? now + std::chrono::duration_cast<Deadline::duration>(timeout)
+             : Deadline::max();
+}
 
 /// The part of `n` entries that rank `rank` of `ranks` owns in a reduce-scatter: [begin, end).
 struct Share {

@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -43,8 +45,13 @@ class Model {
  public:
   Model() = default;
 
+  /// Throws `PreconditionError` for a name that there is already.
   void add(std::string name, std::size_t size) {
     if (name.empty()) name = "parameter " + std::to_string(parts_.size());
+    expects(numbers_.emplace(name, parts_.size()).second, [&] {
+      return "two parameters are called '" + name +
+             "' (each is found by its name); give every one a name of its own, or none";
+    });
     parts_.push_back({std::move(name), size_, size});
     size_ += size;
   }
@@ -59,9 +66,8 @@ class Model {
   }
   /// The part called `name`, or the number of parts where there is none.
   [[nodiscard]] std::size_t part_named(std::string_view name) const {
-    const auto found = std::find_if(parts_.begin(), parts_.end(),
-                                    [&](const Part& part) { return part.name == name; });
-    return static_cast<std::size_t>(found - parts_.begin());
+    const auto found = numbers_.find(name);
+    return found == numbers_.end() ? parts_.size() : found->second;
   }
   /// "entry 7 of 'fc1.weight'", for messages.
   [[nodiscard]] std::string describe(std::size_t position) const {
@@ -69,15 +75,19 @@ class Model {
     const Part& part = parts_[part_at(position)];
     return "entry " + std::to_string(position - part.first) + " of '" + part.name + "'";
   }
-  /// A hash of the sizes of all parts: equal for equal layouts.
+  /// A hash of the names and sizes of all parts, in order: equal for equal layouts.
   [[nodiscard]] std::uint64_t fingerprint() const {
     std::uint64_t sum = parts_.size();
-    for (std::size_t i = 0; i < parts_.size(); ++i) sum += kernel::mix(parts_[i].size, i);
+    for (const Part& part : parts_) {
+      for (const char c : part.name) sum = kernel::mix(sum, static_cast<unsigned char>(c));
+      sum = kernel::mix(sum, part.size);
+    }
     return sum;
   }
 
  private:
   std::vector<Part> parts_;
+  std::map<std::string, std::size_t, std::less<>> numbers_;  ///< of the parts
   std::size_t size_ = 0;
 };
 

@@ -14,7 +14,7 @@ namespace pactrain {
 /// A started reduction as `Pending` sees it.
 class PendingCall {
  public:
-  /// Makes what progress can be made; true when `complete` will not wait for other ranks.
+  /// Lets the transport make progress; false while other ranks are to be waited for.
   virtual bool advance() = 0;
   /// Waits until what all ranks sent is here and judged; throws, with everything as it was, where
   /// the step is refused.
@@ -32,7 +32,8 @@ class PendingCall {
 
 /// A reduction under way. The gradient must stay where it is and untouched until `wait` or `report`
 /// has returned; both are collective, in the same order on all ranks. A `Pending` that is dropped
-/// waits; one that is dropped by an exception gives the communicator up.
+/// waits; one that is dropped by an exception gives the communicator up. The reducer and its
+/// backend outlive it.
 class Pending {
  public:
   /// Nothing under way.
@@ -41,10 +42,12 @@ class Pending {
   Pending(Pending&& other) noexcept
       : call_(std::exchange(other.call_, nullptr)),
         exceptions_(other.exceptions_),
+        failure_(std::exchange(other.failure_, nullptr)),
         report_(other.report_) {}
   Pending& operator=(Pending&& other) noexcept {
     std::swap(call_, other.call_);
     std::swap(exceptions_, other.exceptions_);
+    std::swap(failure_, other.failure_);
     std::swap(report_, other.report_);
     return *this;
   }
@@ -60,29 +63,24 @@ class Pending {
     }
   }
 
-  /// Makes progress without waiting; true when `wait` will not have to wait for other ranks.
+  /// Makes progress without waiting. False while other ranks are to be waited for; once true, there
+  /// is nothing left to do before `wait` (which, for a codec that agrees on bounds first, starts
+  /// the values' own collective if no later `start` has: ranks start collectives in the same order,
+  /// and come here when they like).
   bool advance() { return call_ == nullptr || call_->advance(); }
 
   /// Waits until the gradient is reduced, for as long as the communicator usually does.
   void wait() { complete(nullptr); }
   /// Waits for at most `timeout`.
   void wait(std::chrono::nanoseconds timeout) {
-    const Deadline deadline =
-        std::chrono::steady_clock::now() +
-        std::chrono::duration_cast<std::chrono::steady_clock::duration>(timeout);
+    const Deadline deadline = deadline_in(timeout);
     complete(&deadline);
   }
   /// Waits as `wait` does, and throws what `wait` would, but leaves the gradient for `wait` to
   /// write, or for `cancel` to leave alone: so that several calls are accepted together or not at
   /// all.
   void check() {
-    if (call_ == nullptr) return;
-    try {
-      call_->judge(nullptr);
-    } catch (...) {
-      call_ = nullptr;
-      throw;
-    }
+    if (call_ != nullptr) keep([&] { call_->judge(nullptr); });
   }
   /// Ends the call, once checked, as if it had been refused: gradient, residual, mask and step are
   /// as before `start`. All ranks cancel the same calls.
@@ -97,12 +95,25 @@ class Pending {
 
  private:
   void complete(const Deadline* deadline) {
+    if (failure_) std::rethrow_exception(failure_);
     if (call_ == nullptr) return;
-    report_ = std::exchange(call_, nullptr)->complete(deadline);
+    keep([&] { report_ = std::exchange(call_, nullptr)->complete(deadline); });
+  }
+  /// What is thrown here is thrown again by whoever asks later.
+  template <class F>
+  void keep(F f) {
+    try {
+      f();
+    } catch (...) {
+      call_ = nullptr;
+      failure_ = std::current_exception();
+      throw;
+    }
   }
 
   PendingCall* call_ = nullptr;
   int exceptions_ = 0;
+  std::exception_ptr failure_;
   Report report_;
 };
 

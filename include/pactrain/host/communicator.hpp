@@ -69,7 +69,8 @@ class ThreadCommunicator {
 
   template <class E, ReducibleValue T, class Op>
   [[nodiscard]] request start_all_reduce(E& exec, std::span<T> x, Op) {
-    request started = post(exec, "all_reduce", value_type<T>, x.size(), as_const_span(x));
+    request started =
+        post(exec, "all_reduce", value_type<T>, x.size(), as_const_span(x), number_of<Op>);
     started.reduce_ = [](ThreadOperation& operation, int owner, int ranks) {
       const std::size_t n = operation.seats[0].bytes / sizeof(T);
       const Share share = share_of(n, owner, ranks);
@@ -126,7 +127,7 @@ class ThreadCommunicator {
   [[nodiscard]] request start_reduce_scatter(E& exec, std::span<const T> in, std::span<T> out, Op) {
     expects(out.size() == share_of(in.size(), rank_, size()).size(),
             "reduce_scatter writes share_of(in.size(), rank, size) entries");
-    request started = post(exec, "reduce_scatter", value_type<T>, in.size(), in);
+    request started = post(exec, "reduce_scatter", value_type<T>, in.size(), in, number_of<Op>);
     started.deliver_ = [](const ThreadOperation& operation, const request& self, int rank,
                           int ranks) {
       const Share share = share_of(operation.seats[0].bytes / sizeof(T), rank, ranks);
@@ -186,13 +187,18 @@ class ThreadCommunicator {
   void abort(const std::string& why) { team_->abort(why); }
 
  private:
+  template <class Op>
+  static constexpr std::uint64_t number_of = std::same_as<Op, Sum>    ? 0
+                                             : std::same_as<Op, Mean> ? 1
+                                                                      : 2;
   template <class E, class T, class Kind>
   request post(E& exec, const char* name, Kind kind, std::uint64_t count, std::span<const T> in,
-               std::uint64_t root = 0, std::span<const std::size_t> counts = {}) {
+               std::uint64_t choice = 0, std::span<const std::size_t> counts = {}) {
     static_assert(std::is_trivially_copyable_v<T>);
     exec.fence();
     request started;
-    started.operation_ = &team_->open(rank_, {name, static_cast<std::uint64_t>(kind), count, root});
+    started.operation_ =
+        &team_->open(rank_, {name, static_cast<std::uint64_t>(kind), count, choice});
     auto& seat = started.operation_->seats[static_cast<std::size_t>(rank_)];
     seat.bytes = in.size_bytes();
     copy(in.data(), seat.bytes, team_->take(seat.staging, rank_, seat.bytes).data());

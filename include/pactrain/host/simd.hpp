@@ -27,7 +27,7 @@ concept Movable = std::is_trivially_copyable_v<T> && std::default_initializable<
                   (sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8);
 
 /// The level kernels use: the best one, or the one that the environment variable `PACTRAIN_SIMD`
-/// names, which is read once. Throws `std::runtime_error` if it names none that this processor has.
+/// names, which is read once. Throws `PreconditionError` if it names none that this processor has.
 inline Level level() {
   static const Level chosen = [] {
     const char* name = std::getenv("PACTRAIN_SIMD");

@@ -17,16 +17,17 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace pactrain {
 
 /// What a collective is; all ranks must call the same one.
 struct ThreadCall {
-  const char* name = "";
+  std::string_view name;
   std::uint64_t element = 0;  ///< value type, or bytes per element
   std::uint64_t count = 0;    ///< entries, or a hash of the counts
-  std::uint64_t root = 0;
+  std::uint64_t choice = 0;   ///< the root of a broadcast, the operator of a reduction
   friend bool operator==(const ThreadCall&, const ThreadCall&) = default;
 };
 
@@ -129,7 +130,7 @@ class ThreadTeam {
       if (changed_.wait_until(lock, deadline) == std::cv_status::timeout &&
           operation.*count != size_) {
         fail(std::make_exception_ptr(
-            DeadlineExceeded(std::string("pactrain: ") + operation.call.name +
+            DeadlineExceeded("pactrain: " + std::string(operation.call.name) +
                              " reached its deadline (waiting for " + missing(operation) +
                              "); look there for the cause, or set a longer timeout")));
         rethrow_failure();
@@ -177,9 +178,10 @@ class ThreadTeam {
     rethrow_failure();
     for (std::size_t rank = 0; rank < left_.size(); ++rank) {
       if (left_[rank] && !operation.seats[rank].posted) {
-        fail(std::make_exception_ptr(PeerLost(
-            "pactrain: rank " + std::to_string(rank) + " ended before " + operation.call.name +
-            " (the other ranks wait for it); make every rank call as often")));
+        fail(std::make_exception_ptr(
+            PeerLost("pactrain: rank " + std::to_string(rank) + " ended before " +
+                     std::string(operation.call.name) +
+                     " (the other ranks wait for it); make every rank call as often")));
         rethrow_failure();
       }
     }
@@ -187,13 +189,13 @@ class ThreadTeam {
   void refuse(const ThreadOperation& operation, int rank, const ThreadCall& call) {
     const char* field = operation.call.name != call.name         ? "operation"
                         : operation.call.element != call.element ? "value type"
-                        : operation.call.root != call.root       ? "root"
+                        : operation.call.choice != call.choice   ? "root or operator"
                                                                  : "size";
-    fail(std::make_exception_ptr(
-        RankMismatch("pactrain: rank " + std::to_string(rank) + " called " + call.name +
-                         " where other ranks called " + operation.call.name + ", with another " +
-                         field + "; make all ranks call alike",
-                     rank, field)));
+    fail(std::make_exception_ptr(RankMismatch(
+        "pactrain: rank " + std::to_string(rank) + " called " + std::string(call.name) +
+            " where other ranks called " + std::string(operation.call.name) + ", with another " +
+            field + "; make all ranks call alike",
+        rank, field)));
     rethrow_failure();
   }
   static std::string missing(const ThreadOperation& operation) {

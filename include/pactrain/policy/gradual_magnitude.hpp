@@ -107,6 +107,7 @@ class GradualMagnitude::on {
   [[nodiscard]] auto keep(const Piece<T>& piece) const {
     return ranking_.keep(piece);
   }
+  void retract() { ranking_.retract(); }
   void save(E& exec, Writer& writer) const { ranking_.save(exec, writer); }
   void load(E& exec, const Model& model, Reader& reader) { ranking_.load(exec, model, reader); }
 

@@ -19,8 +19,8 @@ namespace pactrain {
 
 /// What pruning by magnitude needs at any schedule: the weights, which of them are left, and a
 /// decision that may be taken again. Decisions are numbered by revision: the set of a revision is
-/// chosen among what the one before it kept, so nothing that was pruned comes back. A revision that
-/// is prepared again (the step was refused) starts from the same set as the first time.
+/// chosen among what the one before it kept, so nothing that was pruned comes back. A decision that
+/// is refused is retracted; a revision that is prepared twice starts from the same set both times.
 template <Executor E>
 class MagnitudeRanking {
  public:
@@ -35,7 +35,12 @@ class MagnitudeRanking {
     expects_layout(weights_, model);
     earlier_.keep_all();
     kept_.keep_all();
-    revision_ = revision;
+    earlier_revision_ = revision_ = revision;
+  }
+  /// The decision that was prepared last was refused: the one before it stands.
+  void retract() {
+    std::swap(kept_, earlier_);
+    revision_ = earlier_revision_;
   }
   /// The share `sparsity` is pruned at this revision. Waits. Throws `PreconditionError`; then
   /// nothing has changed. Precondition: the sparsity does not fall as the revision grows.
@@ -57,10 +62,10 @@ class MagnitudeRanking {
   void load(E& exec, const Model& model, Reader& reader) {
     const std::uint64_t revision = reader.value();
     kept_.load(exec, model.size(), reader);
-    // The saved set was accepted: preparing its revision again must choose it again.
+    // Preparing the saved revision again must choose the saved set again.
     earlier_.begin(exec, model.size());
     earlier_.assign(exec, 0, model.size(), kept_.from(0));
-    revision_ = revision;
+    earlier_revision_ = revision_ = revision;
   }
 
  private:
@@ -92,7 +97,10 @@ class MagnitudeRanking {
       next_.assign(exec, model.parts()[parts[i]].first, values.size(),
                    kernel::KeepLargest<T>{values.data(), runs[i].among, cuts[i]});
     }
-    if (!again) std::swap(earlier_, kept_);
+    if (!again) {
+      std::swap(earlier_, kept_);
+      earlier_revision_ = revision_;
+    }
     if (fresh) earlier_.keep_all();
     std::swap(kept_, next_);
     revision_ = revision;
@@ -101,7 +109,7 @@ class MagnitudeRanking {
   Values weights_;
   Scope scope_;
   std::vector<bool> exempt_;
-  std::uint64_t revision_ = 0;
+  std::uint64_t earlier_revision_ = 0, revision_ = 0;
   KeptBits<E> earlier_, kept_, next_;
   Scratch<E> scratch_;
 };

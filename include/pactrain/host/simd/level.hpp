@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <stdexcept>
+#include <pactrain/core/error.hpp>
+
 #include <string>
 #include <string_view>
 
@@ -23,19 +24,19 @@ constexpr const char* name_of(Level level) {
 }
 
 /// The level a user asked for by name on a processor that has `best`; no name means `best`.
-/// Throws `std::runtime_error` for a name that is no level and for a level above `best`.
+/// Throws `PreconditionError` for a name that is no level and for a level above `best`.
 inline Level level_from(std::string_view name, Level best) {
   if (name.empty()) return best;
   for (const Level level : all_levels) {
     if (name != name_of(level)) continue;
     if (level <= best) return level;
-    throw std::runtime_error("PACTRAIN_SIMD asks for " + std::string(name) +
-                             ", which this processor lacks. Set it to " + name_of(best) +
-                             " or unset it?");
+    throw PreconditionError("pactrain: PACTRAIN_SIMD asks for " + std::string(name) +
+                            ", which this processor lacks. Set it to " + name_of(best) +
+                            " or unset it?");
   }
-  throw std::runtime_error("PACTRAIN_SIMD is \"" + std::string(name) +
-                           "\", which names no SIMD level. "
-                           "Set it to portable, avx2, avx512 or avx512vbmi2, or unset it?");
+  throw PreconditionError("pactrain: PACTRAIN_SIMD is \"" + std::string(name) +
+                          "\", which names no SIMD level. "
+                          "Set it to portable, avx2, avx512 or avx512vbmi2, or unset it?");
 }
 
 }  // namespace pactrain::simd
