@@ -60,15 +60,20 @@ void check_no_allocation() {
       auto parts = sliced(std::span<float>(gradient), sizes, true);
       const std::vector rest{parts[1], parts[0]}, last{parts[2]};
       OnThreads<P, M, Z, F> reduce{backend, Make<P>::of(parts_of_weights, 0.4)};
-      reduce(parts);  // a policy without weights learns the names
-      for (int round = 0; round < 3; ++round) call(reduce, gradient, parts, rest, last);
-      all_ranks.arrive_and_wait();
-      if (rank == 0) start_counting_allocations();
-      all_ranks.arrive_and_wait();
-      for (int round = 0; round < 40; ++round) call(reduce, gradient, parts, rest, last);
-      all_ranks.arrive_and_wait();
-      if (rank == 0) counted = stop_counting_allocations();
-      all_ranks.arrive_and_wait();
+      const auto count = [&](int rounds, auto body) {
+        all_ranks.arrive_and_wait();
+        if (rank == 0) start_counting_allocations();
+        all_ranks.arrive_and_wait();
+        for (int round = 0; round < rounds; ++round) body();
+        all_ranks.arrive_and_wait();
+        if (rank == 0) counted += stop_counting_allocations();
+        all_ranks.arrive_and_wait();
+      };
+      for (int round = 0; round < 2; ++round) reduce(parts);
+      count(10, [&] { reduce(parts); });  // from the third call on
+      const auto round = [&] { call(reduce, gradient, parts, rest, last); };
+      for (int i = 0; i < 3; ++i) round();
+      count(40, round);
     });
     CAPTURE(ranks);
     CHECK(counted == 0);

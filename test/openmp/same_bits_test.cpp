@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: 2026 The pactrain authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// T8: the same set and the same bits for 1 to 16 threads, on vectors that are long enough for all.
+#include <suite/policies_made.hpp>
+#include <suite/sparse_all_reduce_law.hpp>
+#include <suite/values.hpp>
+
+#include <pactrain/feedback/error_feedback.hpp>
+#include <pactrain/host/backend.hpp>
+#include <pactrain/mask/bit_mask.hpp>
+#include <pactrain/openmp/backend.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace pactrain;
+using namespace pactrain::test;
+using namespace pactrain::test::reducer;
+
+namespace {
+
+/// Two steps of a model whose parts begin inside words; the gradient, and all that is saved.
+template <class C, Backend B>
+std::pair<std::vector<float>, std::string> result_of(B& backend) {
+  constexpr std::size_t n = 16 * 16384 + 1001;  // so many that 16 threads each get some
+  Replica<C, B> replica(backend, n, 0.3);
+  replica.clean_step(0);
+  auto gradient = replica.clean_step(1);
+  return {std::move(gradient), saved(replica.reduce)};
+}
+
+template <class C>
+void check_threads() {
+  HostBackend host;
+  const auto expected = result_of<C>(host);
+  for (const int threads : {1, 2, 3, 5, 8, 16}) {
+    CAPTURE(threads);
+    OpenMpBackend backend{ThreadCommunicator{}, OpenMpExecutor{threads}};
+    const auto found = result_of<C>(backend);
+    CHECK(same_bits(found.first, expected.first));
+    CHECK(found.second == expected.second);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a shared mask, ternary values and a residual") {
+  check_threads<Combination<OneShotMagnitude, BitMask, Ternary, ErrorFeedback>>();
+}
+TEST_CASE("the largest of the gradient, in blocks of bytes") {
+  check_threads<Combination<TopK, BitMask, Int8, ErrorFeedback>>();
+}
