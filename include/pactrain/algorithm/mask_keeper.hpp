@@ -3,6 +3,7 @@
 #pragma once
 
 #include <pactrain/algorithm/agreement.hpp>
+#include <pactrain/algorithm/refusal.hpp>
 #include <pactrain/core/archive.hpp>
 #include <pactrain/core/backend.hpp>
 #include <pactrain/core/error.hpp>
