@@ -4,7 +4,7 @@
 // What a GPU runs, on Thrust's systems for the host.
 #include <suite/executor.hpp>
 
-#include <pactrain/nccl/rank_order.hpp>
+#include <pactrain/kernel/rank_order.hpp>
 
 #include <cuda/host_world.hpp>
 #include <doctest/doctest.h>
@@ -70,7 +70,7 @@ void check_rank_order(Op op) {
               others.begin() + r * static_cast<std::ptrdiff_t>(stride));
   }
   ThrustSerial{}.for_each(
-      n, nccl::ReduceInRankOrder<T, Op>{mine.data(), others.data(), stride, 1, 3, out.data()});
+      n, kernel::ReduceInRankOrder<T, Op>{mine.data(), others.data(), stride, 1, 3, out.data()});
   CHECK(same_bits(out, reduced_values<T>(3, n, op)));
 }
 

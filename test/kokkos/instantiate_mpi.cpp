@@ -8,6 +8,7 @@
 #include <pactrain/feedback/error_feedback.hpp>
 #include <pactrain/kokkos/backend.hpp>
 #include <pactrain/mask/bit_mask.hpp>
+#include <pactrain/mpi/device_aware.hpp>
 
 #include <Kokkos_Core.hpp>
 #include <doctest/doctest.h>
@@ -54,4 +55,22 @@ TEST_CASE("the default communicator is MPI") {
   std::vector<float> x(100, static_cast<float>(backend.communicator().rank()));
   all_reduce(backend.executor(), backend.communicator(), std::span(x), Mean{});
   CHECK(x == std::vector<float>(100, static_cast<float>(backend.communicator().size() - 1) / 2));
+}
+
+/// Kokkos' kernels make MPI's sums, in Kokkos' memory: the bits are the host's.
+TEST_CASE("an MPI that knows the space's memory sums as on the host") {
+  run_kokkos();
+  using Space = PACTRAIN_TEST_SPACE;
+  KokkosBackend<Space, DeviceAwareMpi<KokkosExecutor<Space>>> aware{MPI_COMM_WORLD};
+  KokkosBackend<Space> host{MPI_COMM_WORLD};
+  const auto check = [&]<class T>(T, auto op) {
+    auto x = values_of<T>(aware.communicator().rank(), 1001), y = x;
+    all_reduce(aware.executor(), aware.communicator(), std::span(x), op);
+    all_reduce(host.executor(), host.communicator(), std::span(y), op);
+    CHECK(same_bits(x, y));
+  };
+  check(1.0f, Sum{});
+  check(1.0f, Mean{});
+  check(1.0, Max{});
+  check(bfloat16(1.0f), Mean{});
 }

@@ -6,6 +6,7 @@
 
 #include <pactrain/core/backend.hpp>
 #include <pactrain/core/host_staged.hpp>
+#include <pactrain/mpi/device_aware.hpp>
 
 #include <doctest/doctest.h>
 
@@ -18,18 +19,28 @@ namespace {
 struct TinyMessages {
   static MpiOptions options() { return {.segment = 24, .message_limit = 40}; }
 };
+static_assert(!MpiCommunicator::reaches<DeviceSpace> &&
+              DeviceAwareMpi<FakeDeviceExecutor>::reaches<DeviceSpace> &&
+              !DeviceAwareMpi<FakeDeviceExecutor>::reaches<HostSpace>);
 /// A device whose memory MPI does not reach.
 struct StagedBackend : BackendPair<FakeDeviceExecutor, HostStaged<MpiCommunicator>> {
   StagedBackend(MPI_Comm comm, MpiOptions options)
       : BackendPair(FakeDeviceExecutor{}, HostStaged(MpiCommunicator(comm, options))) {}
 };
+/// A device whose memory MPI does reach.
+struct AwareBackend : BackendPair<FakeDeviceExecutor, DeviceAwareMpi<FakeDeviceExecutor>> {
+  AwareBackend(MPI_Comm comm, MpiOptions options)
+      : BackendPair(FakeDeviceExecutor{}, DeviceAwareMpi<FakeDeviceExecutor>(comm, options)) {}
+};
 using Whole = MpiWorld<>;
 using Cut = MpiWorld<TinyMessages>;
 using Staged = MpiWorld<DefaultMessages, StagedBackend>;
+using Aware = MpiWorld<TinyMessages, AwareBackend>;
 
 }  // namespace
 
 TYPE_TO_STRING(Whole);
 TYPE_TO_STRING(Cut);
 TYPE_TO_STRING(Staged);
-TEST_CASE_TEMPLATE_INVOKE(communicator::communicator_suite, Whole, Cut, Staged);
+TYPE_TO_STRING(Aware);
+TEST_CASE_TEMPLATE_INVOKE(communicator::communicator_suite, Whole, Cut, Staged, Aware);

@@ -17,7 +17,9 @@
 
 namespace pactrain {
 
-class MpiCommunicator;
+template <Executor S>
+class BasicMpiCommunicator;
+using MpiCommunicator = BasicMpiCommunicator<HostExecutor>;
 
 namespace kokkos {
 /// `C` itself, if its header has been included.
@@ -34,8 +36,9 @@ struct Included {
 /// Kernels run on a Kokkos execution space, ranks communicate by `C`: over MPI unless said
 /// otherwise, with pactrain/mpi/communicator.hpp, as in `KokkosBackend<> backend{MPI_COMM_WORLD};`.
 /// A host space goes with `MpiCommunicator` and `ThreadCommunicator`, a device space with
-/// `HostStaged<MpiCommunicator>` or a communicator of its own memory; others are refused where they
-/// are named. Constructing is collective where the communicator's is.
+/// `HostStaged<MpiCommunicator>` or, where MPI takes pointers of the device, with
+/// `DeviceAwareMpi<KokkosExecutor<Space>>`; others are refused where they are named. Constructing
+/// is collective where the communicator's is.
 ///
 /// Throws `PreconditionError` before Kokkos::initialize and after Kokkos::finalize, and for several
 /// ranks that are threads on Kokkos::Threads, which obeys one thread only. It must be destroyed

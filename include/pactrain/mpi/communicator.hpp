@@ -4,7 +4,10 @@
 
 #include <pactrain/core/communicator.hpp>
 #include <pactrain/core/error.hpp>
+#include <pactrain/core/executor.hpp>
+#include <pactrain/core/memory_space.hpp>
 #include <pactrain/host/executor.hpp>
+#include <pactrain/kernel/rank_order.hpp>
 #include <pactrain/mpi/datatype.hpp>
 #include <pactrain/mpi/operation.hpp>
 #include <pactrain/mpi/options.hpp>
@@ -18,7 +21,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <string>
 #include <thread>
@@ -36,15 +38,20 @@ namespace pactrain {
 /// reads and writes copies only, up to three times the vector, which are kept for the next call: an
 /// expired wait leaves the caller's memory alone. `bytes_sent` counts what is handed to MPI for
 /// other ranks; an all-reduce under `Order::vendor` counts as in rank order, on average 2(P-1)/P of
-/// the vector. A world of one rank sends no message and copies nothing that is in place.
+/// the vector. A world of one rank sends no message and copies nothing that is in place. The copies
+/// are memory of executor S, which sums and copies: `MpiCommunicator` is the one of the host,
+/// `DeviceAwareMpi<E>` one of a device. S must be destroyed before what it runs on is (its
+/// communicator with it).
 ///
 /// Errors: `DeadlineExceeded` names the ranks awaited; `RankMismatch` where a message has another
 /// size than expected; `BackendError` for what MPI reports. They are raised where they are noticed,
 /// not on every rank, and this rank's communicator is unusable from then on.
-class MpiCommunicator {
+template <Executor S>
+class BasicMpiCommunicator {
  public:
-  template <MemorySpace S>
-  static constexpr bool reaches = S::host_accessible;
+  template <MemorySpace M>
+  static constexpr bool reaches = (M::host_accessible && S::memory_space::host_accessible) ||
+                                  (M::device_accessible && S::memory_space::device_accessible);
 
   /// A started collective. One that is dropped unfinished keeps its staging until the communicator
   /// goes.
@@ -61,21 +68,21 @@ class MpiCommunicator {
     }
 
    private:
-    friend class MpiCommunicator;
+    friend class BasicMpiCommunicator;
     template <class T>
-    request(mpi::Operation& operation, std::byte* result, std::span<T> out)
+    request(mpi::Operation<S>& operation, std::byte* result, std::span<T> out)
         : operation_(&operation), result_(result), out_(std::as_writable_bytes(out)) {}
 
-    mpi::Operation* operation_ = nullptr;  ///< null when finished
-    std::byte* result_ = nullptr;          ///< in the staging
+    mpi::Operation<S>* operation_ = nullptr;  ///< null when finished
+    std::byte* result_ = nullptr;             ///< in the staging
     std::span<std::byte> out_;
-    void (*divide_)(std::byte* result, std::size_t bytes, int ranks) = nullptr;
+    void (*divide_)(S& exec, std::byte* result, std::size_t bytes, int ranks) = nullptr;
   };
 
   /// Collective over `comm`, which stays the caller's. Throws `PreconditionError` before MPI_Init,
   /// after MPI_Finalize and for options that cannot work.
-  explicit MpiCommunicator(MPI_Comm comm, MpiOptions options = {})
-      : options_(mpi::checked(options)), pool_(comm) {}
+  explicit BasicMpiCommunicator(MPI_Comm comm, MpiOptions options = {}, S exec = S{})
+      : options_(mpi::checked(options)), pool_(comm, std::move(exec)) {}
 
   [[nodiscard]] int rank() const noexcept { return pool_.link().rank(); }
   [[nodiscard]] int size() const noexcept { return pool_.link().size(); }
@@ -90,14 +97,15 @@ class MpiCommunicator {
         if (options_.order == Order::vendor) return start_vendor(x, op);
       }
       const std::size_t n = x.size(), bytes = Schedule::padded(x.size_bytes());
-      const Share own = Schedule::slice<T>(n, rank(), pool_.link());
-      mpi::Operation& operation = pool_.open(
-          "all_reduce", segment<T>(), 2 * bytes + Schedule::contributions<T>(n, pool_.link()));
+      const Share own = Schedule::template slice<T>(n, rank(), pool_.link());
+      mpi::Operation<S>& operation =
+          pool_.open("all_reduce", segment<T>(),
+                     2 * bytes + Schedule::template contributions<T>(n, pool_.link()));
       std::byte *const in = operation.staging(), *const out = in + bytes;
       copy(x.data(), x.size_bytes(), in);
       Schedule schedule(operation, pool_.link());
-      schedule.reduce_slice<T>(n, in, out + bytes, out + own.begin, op);
-      schedule.gather_slices<T>(n, out);
+      schedule.template reduce_slice<T>(n, in, out + bytes, out + own.begin, op);
+      schedule.template gather_slices<T>(n, out);
       operation.begin();
       return request(operation, out, x);
     });
@@ -110,7 +118,8 @@ class MpiCommunicator {
             "the root of a broadcast is no rank; name one of the ranks");
     return start(exec, [&] {
       if (size() == 1) return request{};
-      mpi::Operation& operation = pool_.open("broadcast", options_.message_limit, x.size_bytes());
+      mpi::Operation<S>& operation =
+          pool_.open("broadcast", options_.message_limit, x.size_bytes());
       if (rank() == root) copy(x.data(), x.size_bytes(), operation.staging());
       Schedule(operation, pool_.link()).broadcast(operation.staging(), x.size_bytes(), root);
       operation.begin();
@@ -127,7 +136,7 @@ class MpiCommunicator {
             "all_gather needs a count for each rank, this rank's its own size, all their sum");
     return start(exec, [&] {
       if (size() == 1) return copied(mine, all);
-      mpi::Operation& operation =
+      mpi::Operation<S>& operation =
           pool_.open("all_gather", options_.message_limit, all.size_bytes());
       std::byte* const staging = operation.staging();
       copy(mine.data(), mine.size_bytes(), staging + sizeof(T) * Schedule::sum(counts, rank()));
@@ -145,12 +154,13 @@ class MpiCommunicator {
             "reduce_scatter writes share_of(in.size(), rank, size) entries");
     return start(exec, [&] {
       if (size() == 1) return copied(in, out);
-      const std::size_t received = Schedule::contributions<T>(n, pool_.link());
-      mpi::Operation& operation =
+      const std::size_t received = Schedule::template contributions<T>(n, pool_.link());
+      mpi::Operation<S>& operation =
           pool_.open("reduce_scatter", segment<T>(), bytes + received + out.size_bytes());
       std::byte *const staging = operation.staging(), *const result = staging + bytes + received;
       copy(in.data(), in.size_bytes(), staging);
-      Schedule(operation, pool_.link()).reduce_slice<T>(n, staging, staging + bytes, result, op);
+      Schedule(operation, pool_.link())
+          .template reduce_slice<T>(n, staging, staging + bytes, result, op);
       operation.begin();
       return request(operation, result, out);
     });
@@ -171,7 +181,7 @@ class MpiCommunicator {
     return start(exec, [&] {
       if (size() == 1) return copied(send, recv);
       const std::size_t bytes = Schedule::padded(send.size_bytes());
-      mpi::Operation& operation =
+      mpi::Operation<S>& operation =
           pool_.open("all_to_all", options_.message_limit, bytes + recv.size_bytes());
       std::byte *const out = operation.staging(), *const in = out + bytes;
       copy(send.data(), send.size_bytes(), out);
@@ -197,7 +207,7 @@ class MpiCommunicator {
           std::this_thread::yield();
           continue;
         }
-        const mpi::Operation& operation = *started.operation_;
+        const mpi::Operation<S>& operation = *started.operation_;
         throw DeadlineExceeded(std::string("pactrain: ") + operation.name() +
                                " reached its deadline (waiting for " + operation.awaited() +
                                "); look there for the cause, or set a longer timeout");
@@ -209,7 +219,7 @@ class MpiCommunicator {
   void abort(const std::string& why) { pool_.abort(why); }
 
  private:
-  using Schedule = mpi::Schedule;
+  using Schedule = mpi::Schedule<S>;
 
   /// What `build` starts, after all that the executor has queued.
   template <class E, class Build>
@@ -222,19 +232,18 @@ class MpiCommunicator {
   template <class T, class Op>
   request start_vendor(std::span<T> x, Op op) {
     const std::size_t bytes = Schedule::padded(x.size_bytes());
-    mpi::Operation& operation = pool_.open("all_reduce", segment<T>(), bytes + x.size_bytes());
+    mpi::Operation<S>& operation = pool_.open("all_reduce", segment<T>(), bytes + x.size_bytes());
     std::byte *const in = operation.staging(), *const out = in + bytes;
     copy(x.data(), x.size_bytes(), in);
     operation.all_reduce(reinterpret_cast<const T*>(in), reinterpret_cast<T*>(out), x.size(),
                          elements<T>(options_.message_limit), op);
-    const std::size_t own = Schedule::slice<T>(x.size(), rank(), pool_.link()).size();
+    const std::size_t own = Schedule::template slice<T>(x.size(), rank(), pool_.link()).size();
     pool_.link().bytes_sent += x.size_bytes() + own * static_cast<std::size_t>(size()) - 2 * own;
     request started(operation, out, x);
     if constexpr (std::same_as<Op, Mean>) {
-      started.divide_ = [](std::byte* result, std::size_t length, int ranks) {
-        for (T& value : std::span(reinterpret_cast<T*>(result), length / sizeof(T))) {
-          value /= static_cast<T>(ranks);
-        }
+      started.divide_ = [](S& exec, std::byte* result, std::size_t length, int ranks) {
+        exec.for_each(length / sizeof(T),
+                      kernel::DivideByRanks<T>{reinterpret_cast<T*>(result), ranks});
       };
     }
     return started;
@@ -242,22 +251,27 @@ class MpiCommunicator {
   /// Makes progress; writes the output if the operation has finished.
   bool delivered(request& started) {
     pool_.progress();
-    mpi::Operation& operation = *started.operation_;
+    mpi::Operation<S>& operation = *started.operation_;
     if (!operation.finished()) return false;
-    if (started.divide_ != nullptr) started.divide_(started.result_, started.out_.size(), size());
+    if (started.divide_ != nullptr) {
+      started.divide_(pool_.executor(), started.result_, started.out_.size(), size());
+    }
     copy(started.result_, started.out_.size(), started.out_.data());
+    pool_.executor().fence();
     operation.give_back();
     started.operation_ = nullptr;
     return true;
   }
 
   template <class T>
-  static request copied(std::span<const T> from, std::span<T> to) {
+  request copied(std::span<const T> from, std::span<T> to) {
     copy(from.data(), from.size_bytes(), to.data());
+    pool_.executor().fence();
     return {};
   }
-  static void copy(const void* from, std::size_t bytes, void* to) {
-    if (bytes > 0) std::memmove(to, from, bytes);
+  void copy(const void* from, std::size_t bytes, void* to) {
+    pool_.executor().copy(std::span(static_cast<const std::byte*>(from), bytes),
+                          std::span(static_cast<std::byte*>(to), bytes));
   }
   [[nodiscard]] bool one_a_rank(std::span<const std::size_t> counts) const {
     return counts.size() == static_cast<std::size_t>(size());
@@ -273,8 +287,11 @@ class MpiCommunicator {
   }
 
   MpiOptions options_;
-  mpi::Pool pool_;
+  mpi::Pool<S> pool_;
 };
+
+/// Over MPI, from memory that the host reaches.
+using MpiCommunicator = BasicMpiCommunicator<HostExecutor>;
 
 static_assert(Communicator<MpiCommunicator, HostExecutor>);
 

@@ -7,6 +7,7 @@
 #include <pactrain/core/error.hpp>
 #include <pactrain/host/executor.hpp>
 #include <pactrain/host/rank_order.hpp>
+#include <pactrain/kernel/rank_order.hpp>
 #include <pactrain/mpi/datatype.hpp>
 #include <pactrain/mpi/error.hpp>
 #include <pactrain/mpi/link.hpp>
@@ -14,6 +15,7 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -32,38 +34,50 @@ struct Lane {
   std::size_t posted = 0, complete = 0;  ///< segments; in order
 };
 
-/// What is made of the ranks' contributions to a slice: its segments, as they arrive.
+/// What is made of the ranks' contributions to a slice: its segments, as they arrive, by kernels of
+/// executor S or, on the host, a loop over what the caches hold.
+template <Executor S>
 struct Reduction {
-  void (*run)(const Reduction&, std::size_t begin, std::size_t end, int rank, int ranks) = nullptr;
+  void (*run)(const Reduction&, S& exec, std::size_t begin, std::size_t end, int rank,
+              int ranks) = nullptr;
   const std::byte* own = nullptr;
-  const std::byte* others = nullptr;  ///< in rank order, `stride` bytes each
+  const std::byte* all = nullptr;  ///< in rank order, `stride` bytes each; this rank's is elsewhere
   std::size_t stride = 0, bytes = 0;
   std::byte* out = nullptr;
 
   template <ReducibleValue T, class Op>
-  static void in_rank_order(const Reduction& self, std::size_t begin, std::size_t end, int rank,
-                            int ranks) {
-    const auto contribution = [&](int r) {
-      const auto place = static_cast<std::size_t>(r < rank ? r : r - 1);
-      const std::byte* from = r == rank ? self.own : self.others + place * self.stride;
-      return reinterpret_cast<const T*>(from + begin);
-    };
-    reduce_in_rank_order<T>((end - begin) / sizeof(T), ranks, contribution, Op{},
-                            reinterpret_cast<T*>(self.out + begin));
+  static void in_rank_order(const Reduction& self, S& exec, std::size_t begin, std::size_t end,
+                            int rank, int ranks) {
+    const std::size_t n = (end - begin) / sizeof(T);
+    const auto* const mine = reinterpret_cast<const T*>(self.own + begin);
+    const auto* const others = reinterpret_cast<const T*>(self.all + begin);
+    const std::size_t stride = self.stride / sizeof(T);
+    auto* const out = reinterpret_cast<T*>(self.out + begin);
+    if constexpr (std::same_as<S, HostExecutor>) {
+      const auto contribution = [&](int r) {
+        return r == rank ? mine : others + static_cast<std::size_t>(r) * stride;
+      };
+      reduce_in_rank_order<T>(n, ranks, contribution, Op{}, out);
+    } else {
+      exec.for_each(n, kernel::ReduceInRankOrder<T, Op>{mine, others, stride, rank, ranks, out});
+      exec.fence();
+    }
   }
 };
 
 /// A collective under way: lanes, what is reduced between its two phases, and the memory that MPI
 /// reads and writes. It waits for nothing; `progress` does what is due. Kept and reused: equal
 /// operations allocate once.
+template <Executor S>
 class Operation {
  public:
   /// Segments of a lane in flight: while one is on the wire, the next is known to MPI.
   static constexpr std::size_t window = 4;
 
   /// Begins anew, with `bytes` of staging. `segment`: bytes of a message, at least one element.
-  void open(Link& link, const char* name, std::size_t segment, std::size_t bytes) {
+  void open(Link& link, S& exec, const char* name, std::size_t segment, std::size_t bytes) {
     link_ = &link;
+    exec_ = &exec;
     name_ = name;
     tag_ = link.next_tag();
     segment_ = segment;
@@ -72,8 +86,7 @@ class Operation {
     reduction_ = {};
     reduced_ = remaining_ = 0;
     idle_ = false;
-    HostExecutor host;
-    memory_ = staging_.take<std::byte>(host, bytes).data();
+    memory_ = staging_.template take<std::byte>(exec, bytes).data();
   }
   [[nodiscard]] std::byte* staging() const noexcept { return memory_; }
   void send(const std::byte* data, std::size_t bytes, int peer, int phase = 0) {
@@ -82,9 +95,10 @@ class Operation {
   void receive(std::byte* data, std::size_t bytes, int peer, int phase = 0) {
     lanes_.push_back({data, bytes, peer, phase, false});
   }
-  void reduce(const Reduction& reduction) { reduction_ = reduction; }
-  /// Posts the first messages.
+  void reduce(const Reduction<S>& reduction) { reduction_ = reduction; }
+  /// Posts the first messages, once what they carry has been copied.
   void begin() {
+    exec_->fence();
     for (const Lane& lane : lanes_) remaining_ += segments(lane.bytes);
     requests_.assign(lanes_.size() * window, MPI_REQUEST_NULL);
     make_room();
@@ -95,6 +109,7 @@ class Operation {
   /// take an algorithm that moves more than twice the bytes.
   template <Summable T, class Op>
   void all_reduce(const T* in, T* out, std::size_t n, std::size_t limit, Op) {
+    exec_->fence();
     for (std::size_t first = 0; first < n || first == 0; first += limit) {
       const int count = static_cast<int>(std::min(limit, n - first));
       MPI_Request& started = requests_.emplace_back(MPI_REQUEST_NULL);
@@ -199,8 +214,8 @@ class Operation {
     }
     for (; reduced_ < arrived; ++reduced_) {
       const std::size_t begin = reduced_ * segment_;
-      reduction_.run(reduction_, begin, std::min(begin + segment_, reduction_.bytes), link_->rank(),
-                     link_->size());
+      const std::size_t end = std::min(begin + segment_, reduction_.bytes);
+      reduction_.run(reduction_, *exec_, begin, end, link_->rank(), link_->size());
     }
     for (bool any = true; any;) {  // a segment of each lane in turn: all links are busy early
       any = false;
@@ -230,6 +245,7 @@ class Operation {
   }
 
   Link* link_ = nullptr;
+  S* exec_ = nullptr;
   const char* name_ = "";
   int tag_ = 0;
   std::size_t segment_ = 1;
@@ -237,11 +253,11 @@ class Operation {
   std::vector<MPI_Request> requests_;  ///< `window` a lane
   std::vector<MPI_Status> statuses_;
   std::vector<int> indices_;
-  Reduction reduction_;
+  Reduction<S> reduction_;
   std::size_t reduced_ = 0;    ///< segments
   std::size_t remaining_ = 0;  ///< messages that have not completed, posted or not
   bool idle_ = true;
-  Scratch<HostExecutor> staging_;
+  Scratch<S> staging_;
   std::byte* memory_ = nullptr;
 };
 

@@ -20,12 +20,15 @@ namespace pactrain::mpi {
 
 /// The operations of a communicator, under way and idle, and whether it is still of use. Move-only;
 /// operations and the link stay where they are.
+template <Executor S>
 class Pool {
  public:
-  explicit Pool(MPI_Comm comm) : link_(std::make_unique<Link>(comm)) {}
+  Pool(MPI_Comm comm, S exec)
+      : link_(std::make_unique<Link>(comm)), exec_(std::make_unique<S>(std::move(exec))) {}
   Pool(Pool&&) = default;
   Pool& operator=(Pool&& other) noexcept {
     std::swap(link_, other.link_);
+    std::swap(exec_, other.exec_);
     std::swap(operations_, other.operations_);
     std::swap(failure_, other.failure_);
     return *this;
@@ -41,20 +44,22 @@ class Pool {
     static_cast<void>(link_.release());
   }
 
+  /// What works on the staging.
+  [[nodiscard]] S& executor() noexcept { return *exec_; }
   [[nodiscard]] Link& link() noexcept { return *link_; }
   [[nodiscard]] const Link& link() const noexcept { return *link_; }
 
   /// An operation with `bytes` of staging: of those that are idle, the one whose memory fits best.
-  Operation& open(const char* name, std::size_t segment, std::size_t bytes) {
-    Operation* best = nullptr;
+  Operation<S>& open(const char* name, std::size_t segment, std::size_t bytes) {
+    Operation<S>* best = nullptr;
     for (const auto& operation : operations_) {
       if (!operation->idle()) continue;
       if (best == nullptr || fits_better(operation->capacity(), best->capacity(), bytes)) {
         best = operation.get();
       }
     }
-    if (best == nullptr) best = operations_.emplace_back(std::make_unique<Operation>()).get();
-    best->open(*link_, name, segment, bytes);
+    if (best == nullptr) best = operations_.emplace_back(std::make_unique<Operation<S>>()).get();
+    best->open(*link_, *exec_, name, segment, bytes);
     return *best;
   }
   /// Does what is due for all operations: another rank may wait for any of them.
@@ -91,7 +96,8 @@ class Pool {
   }
 
   std::unique_ptr<Link> link_;
-  std::vector<std::unique_ptr<Operation>> operations_;
+  std::unique_ptr<S> exec_;
+  std::vector<std::unique_ptr<Operation<S>>> operations_;
   std::exception_ptr failure_;
 };
 

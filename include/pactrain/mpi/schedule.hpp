@@ -3,6 +3,7 @@
 #pragma once
 
 #include <pactrain/core/communicator.hpp>
+#include <pactrain/core/executor.hpp>
 #include <pactrain/mpi/link.hpp>
 #include <pactrain/mpi/operation.hpp>
 
@@ -13,9 +14,10 @@ namespace pactrain::mpi {
 
 /// Which bytes go where: pointers into an operation's staging, sizes in bytes, peers taken in turn
 /// from this rank on so that no rank is everyone's first.
+template <Executor S>
 class Schedule {
  public:
-  Schedule(Operation& operation, const Link& link) : operation_(operation), link_(link) {}
+  Schedule(Operation<S>& operation, const Link& link) : operation_(operation), link_(link) {}
 
   /// Memory that a slice takes where every slice begins at a cache line.
   static constexpr std::size_t padded(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
@@ -28,8 +30,7 @@ class Schedule {
   /// Memory for what `reduce_slice` receives.
   template <class T>
   static std::size_t contributions(std::size_t n, const Link& link) {
-    return static_cast<std::size_t>(link.size() - 1) *
-           padded(slice<T>(n, link.rank(), link).size());
+    return static_cast<std::size_t>(link.size()) * padded(slice<T>(n, link.rank(), link).size());
   }
 
   /// This rank's slice comes from all ranks and is reduced into `out`; others' go to their ranks.
@@ -39,13 +40,12 @@ class Schedule {
     const std::size_t stride = padded(own.size());
     for (int k = 1; k < link_.size(); ++k) {
       const int from = before(k), to = after(k);
-      const auto place = static_cast<std::size_t>(from < link_.rank() ? from : from - 1);
       const Share theirs = slice<T>(n, to, link_);
-      operation_.receive(received + place * stride, own.size(), from);
+      operation_.receive(received + static_cast<std::size_t>(from) * stride, own.size(), from);
       operation_.send(in + theirs.begin, theirs.size(), to);
     }
-    operation_.reduce(
-        {Reduction::in_rank_order<T, Op>, in + own.begin, received, stride, own.size(), out});
+    operation_.reduce({Reduction<S>::template in_rank_order<T, Op>, in + own.begin, received,
+                       stride, own.size(), out});
   }
   /// Slices, once reduced, go to all ranks: `all` has each at its place.
   template <class T>
@@ -94,7 +94,7 @@ class Schedule {
   [[nodiscard]] int after(int k) const { return (link_.rank() + k) % link_.size(); }
   [[nodiscard]] int before(int k) const { return (link_.rank() + link_.size() - k) % link_.size(); }
 
-  Operation& operation_;
+  Operation<S>& operation_;
   const Link& link_;
 };
 

@@ -10,11 +10,11 @@
 #include <pactrain/cuda/executor.cuh>
 #include <pactrain/cuda/queue.hpp>
 #include <pactrain/host/executor.hpp>
+#include <pactrain/kernel/rank_order.hpp>
 #include <pactrain/nccl/link.hpp>
 #include <pactrain/nccl/operation.cuh>
 #include <pactrain/nccl/options.hpp>
 #include <pactrain/nccl/peers.hpp>
-#include <pactrain/nccl/rank_order.hpp>
 
 #include <cuda_runtime_api.h>
 #include <nccl.h>
@@ -266,7 +266,7 @@ class NcclCommunicator {
                         std::span<T> result, Op op) {
     if constexpr (std::same_as<Op, Mean> && sizeof(T) != 2) {
       peers_.all_reduce(operation.name, in, result, Sum{});  // ncclAvg would multiply, then add
-      side_.for_each(result.size(), nccl::DivideByRanks<T>{result.data(), size()});
+      side_.for_each(result.size(), kernel::DivideByRanks<T>{result.data(), size()});
     } else {
       peers_.all_reduce(operation.name, in, result, op);
     }
@@ -281,8 +281,8 @@ class NcclCommunicator {
     };
     peers_.exchange(operation.name, part,
                     [&](int r) { return received.subspan(at(r) * own, own); });
-    side_.for_each(own, nccl::ReduceInRankOrder<T, Op>{part(rank()).data(), received.data(), own,
-                                                       rank(), size(), result.data()});
+    side_.for_each(own, kernel::ReduceInRankOrder<T, Op>{part(rank()).data(), received.data(), own,
+                                                         rank(), size(), result.data()});
   }
 
   NcclOptions options_;

@@ -9,7 +9,7 @@
 #include <concepts>
 #include <cstddef>
 
-namespace pactrain::nccl {
+namespace pactrain::kernel {
 
 /// out[i] = the reduction over ranks of entry i of this rank's share, added in `arithmetic_t<T>` in
 /// rank order and rounded once, as `reduce_in_rank_order` does on the host.
@@ -55,4 +55,4 @@ struct DivideByRanks {
   }
 };
 
-}  // namespace pactrain::nccl
+}  // namespace pactrain::kernel
