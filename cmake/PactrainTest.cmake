@@ -49,7 +49,8 @@ add_custom_target(pactrain_suites)
 # A doctest executable and its registration, of which it takes RANKS, TIMEOUT and LABELS. MAIN is what
 # holds main(); pactrain_test_main unless named. PLAIN tests are not run under sanitizers: they
 # instantiate once more what others have instantiated, and compiling is what takes the time. For the
-# same reason only tests of KERNELS are optimised; the whole is by benchmarks, demo and examples.
+# same reason only tests of KERNELS, where running takes longer, are optimised; the whole is by
+# benchmarks and the demo.
 function(pactrain_add_test)
   cmake_parse_arguments(arg "PLAIN;KERNELS" "NAME;MAIN;TIMEOUT" "SOURCES;LIBS;RANKS;LABELS" ${ARGN})
   if(NOT arg_MAIN)
@@ -59,8 +60,11 @@ function(pactrain_add_test)
   target_include_directories(${arg_NAME} PRIVATE ${PROJECT_SOURCE_DIR}/test)
   target_link_libraries(${arg_NAME} PRIVATE ${arg_MAIN} pactrain::pactrain ${arg_LIBS}
                                             pactrain_warnings)
-  set(release $<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>)
-  target_compile_options(${arg_NAME} PRIVATE $<${release}:-O$<BOOL:${arg_KERNELS}>>)
+  if(arg_KERNELS)
+    target_compile_options(${arg_NAME} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O1>)
+  else()
+    target_compile_options(${arg_NAME} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O0>)
+  endif()
   if(arg_PLAIN)
     list(APPEND arg_LABELS plain)
   else()

@@ -41,13 +41,20 @@ TEST_CASE("parts follow each other") {
   CHECK(Model().size() == 0);
 }
 
-TEST_CASE("layouts are told apart by their sizes") {
+TEST_CASE("layouts are told apart by their sizes, and by their names") {
   const auto of = [](const std::vector<std::size_t>& sizes) {
     Model model;
     for (const std::size_t size : sizes) model.add("", size);
     return model.fingerprint();
   };
-  CHECK(of({3, 0, 2}) == three().fingerprint());
+  CHECK(three().fingerprint() == three().fingerprint());
+  CHECK(of({3, 0, 2}) != three().fingerprint());
+  Model swapped;
+  for (const char* name : {"b", "a"}) swapped.add(name, 1);
+  Model ordered;
+  for (const char* name : {"a", "b"}) ordered.add(name, 1);
+  CHECK(swapped.fingerprint() != ordered.fingerprint());
+  CHECK_THROWS_AS(ordered.add("a", 3), PreconditionError);
   CHECK(of({3, 2}) != of({2, 3}));
   CHECK(of({5}) != of({2, 3}));
   CHECK(of({}) != of({0}));

@@ -17,6 +17,7 @@
 #include <doctest/doctest.h>
 
 #include <barrier>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -46,6 +47,10 @@ void call(Reducer& reduce, std::vector<float>& gradient, std::vector<Slice<float
   }
 }
 
+/// Is the mask of the first call that of the others? A new one is agreed on, and may allocate.
+template <class P>
+constexpr bool first_mask_stands = !is_learned<P> && !std::same_as<P, GradualMagnitude>;
+
 template <class P, class M, class Z = Identity, class F = NoFeedback>
 void check_no_allocation() {
   constexpr std::size_t n = 2000;
@@ -70,7 +75,7 @@ void check_no_allocation() {
         all_ranks.arrive_and_wait();
       };
       for (int round = 0; round < 2; ++round) reduce(parts);
-      count(10, [&] { reduce(parts); });  // from the third call on
+      if (first_mask_stands<P>) count(10, [&] { reduce(parts); });  // from the third call on
       const auto round = [&] { call(reduce, gradient, parts, rest, last); };
       for (int i = 0; i < 3; ++i) round();
       count(40, round);
