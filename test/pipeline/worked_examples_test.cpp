@@ -205,3 +205,32 @@ TEST_CASE("a million entries, once") {
     CHECK(report.payload_bytes == report.kept * sizeof(float));
   });
 }
+
+TEST_CASE("what is pruned stays exactly zero through SGD and Adam with weight decay") {
+  with_ranks(2, [](HostBackend& backend, int rank) {
+    constexpr std::size_t n = 100;
+    const auto check = [&](bool adam) {
+      std::vector<float> weights = values_of<float>(7, n), gradient(n), first(n), second(n);
+      std::vector<int> flags(n);
+      for (std::size_t i = 0; i < n; ++i) flags[i] = i % 3 == 0 ? 1 : 0;
+      OnThreads<Pruned, BitMask> reduce{backend, Pruned::from_flags(flags)};
+      for (int step = 1; step <= 300; ++step) {
+        gradient = values_of<float>(rank + 2 * step, n);
+        reduce(gradient);
+        for (std::size_t i = 0; i < n; ++i) {
+          first[i] = 0.9f * first[i] + 0.1f * gradient[i];
+          second[i] = 0.99f * second[i] + 0.01f * gradient[i] * gradient[i];
+          const float way = adam ? first[i] / (std::sqrt(second[i]) + 1e-8f) : first[i];
+          weights[i] -= 0.01f * (way + 0.1f * weights[i]);
+        }
+        for (auto* state : {&weights, &first, &second}) reduce.mask().apply(*state);
+      }
+      for (std::size_t i = 0; i < n; ++i) {
+        CHECK((weights[i] == 0.0f) == (flags[i] == 0));
+        if (flags[i] == 0) CHECK((first[i] == 0.0f && second[i] == 0.0f));
+      }
+    };
+    check(false);
+    check(true);
+  });
+}
