@@ -12,26 +12,10 @@
 using namespace pactrain;
 using namespace pactrain::test;
 
-namespace {
+TYPE_TO_STRING(NcclThreads);
+TEST_CASE_TEMPLATE_INVOKE(communicator::communicator_suite, NcclThreads);
 
-// Of the suite what NCCL can do: it does not know whom it waits for, nor notice sizes that differ.
-TEST_CASE("NCCL in rank order does what threads do") {
-  using namespace communicator;
-  using W = NcclThreads;
-  SUBCASE("sums are in rank order") { sums_are_in_rank_order<W>(); }
-  SUBCASE("alignment does not matter") { alignment_does_not_matter<W>(); }
-  SUBCASE("halves neither overflow nor vanish") { halves_neither_overflow_nor_vanish<W>(); }
-  SUBCASE("broadcast copies the root") { broadcast_copies_the_root<W>(); }
-  SUBCASE("all_gather keeps rank order") { all_gather_keeps_rank_order<W>(); }
-  SUBCASE("all_to_all brings each its slice") { all_to_all_brings_each_its_slice<W>(); }
-  SUBCASE("operations may overlap") { operations_may_overlap<W>(); }
-  SUBCASE("ranks may finish in different orders") { ranks_may_finish_in_different_orders<W>(); }
-  SUBCASE("bytes are counted") { bytes_are_counted<W>(); }
-  SUBCASE("deadlines hold") { deadlines_hold<W>(); }
-  SUBCASE("a failing rank is noticed") { a_failing_rank_is_noticed<W>(); }
-  SUBCASE("an aborted communicator refuses") { an_aborted_communicator_refuses<W>(); }
-  SUBCASE("wrong arguments are refused") { wrong_arguments_are_refused<W>(); }
-}
+namespace {
 
 TEST_CASE("NCCL's own sums are near those in rank order, and count as many bytes") {
   const int ranks = NcclThreads::ranks().back();

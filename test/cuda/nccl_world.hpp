@@ -18,6 +18,7 @@ namespace pactrain::test {
 struct NcclThreads : Threads {
   using backend_type = NcclBackend;
   static constexpr bool shared_fate = false;
+  static constexpr bool blind = true;
   static std::vector<int> ranks() {
     int devices = 0;
     gpu::check(cudaGetDeviceCount(&devices), "cudaGetDeviceCount");

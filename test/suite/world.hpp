@@ -21,6 +21,7 @@ inline constexpr std::chrono::seconds patience{60};
 /// - `run(ranks, body, timeout)`: `body(backend)` on each rank, its own backend, with that timeout.
 ///   What a rank throws comes out where that rank was started.
 /// - `rank()`: the rank of this process, 0 where ranks are threads.
+/// - `blind`, where it is there: the transport knows neither whom it waits for nor others' sizes.
 /// - `shared_fate`: does a rank that fails, or leaves, make the others' waits fail at once?
 template <class W>
 concept World =

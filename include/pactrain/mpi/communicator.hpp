@@ -237,8 +237,7 @@ class BasicMpiCommunicator {
     copy(x.data(), x.size_bytes(), in);
     operation.all_reduce(reinterpret_cast<const T*>(in), reinterpret_cast<T*>(out), x.size(),
                          elements<T>(options_.message_limit), op);
-    const std::size_t own = Schedule::template slice<T>(x.size(), rank(), pool_.link()).size();
-    pool_.link().bytes_sent += x.size_bytes() + own * static_cast<std::size_t>(size()) - 2 * own;
+    pool_.link().bytes_sent += all_reduce_bytes<T>(x.size(), rank(), size());
     request started(operation, out, x);
     if constexpr (std::same_as<Op, Mean>) {
       started.divide_ = [](S& exec, std::byte* result, std::size_t length, int ranks) {

@@ -52,6 +52,7 @@ concept KeepPredicate = std::is_trivially_copyable_v<F> && std::predicate<const 
 ///   must then be decided as if for the first time;
 /// - `keep(piece)`: a `KeepPredicate` on indices 0 ... piece.size - 1 of the piece. For local
 ///   policies the piece is one that was prepared; others answer for any piece of the model;
+/// - optionally `retract()` where the decision prepared last was refused: the one before it stands;
 /// - optionally `observe(exec, model, reduced, step)` after an accepted step, for policies that
 ///   learn from reduced gradients: parts whole, each once a step; `restart()`, before it, where a
 ///   stray was found;
