@@ -16,6 +16,7 @@
 #include <pactrain/dense_all_reduce.hpp>
 #include <pactrain/feedback/error_feedback.hpp>
 #include <pactrain/feedback/feedback.hpp>
+#include <pactrain/gathered.hpp>
 #include <pactrain/gradient_buckets.hpp>
 #include <pactrain/host/backend.hpp>
 #include <pactrain/mask/bit_mask.hpp>
@@ -36,4 +37,5 @@
 #include <pactrain/policy/top_k.hpp>
 #include <pactrain/policy/track_zeros.hpp>
 #include <pactrain/policy/united.hpp>
+#include <pactrain/scattered.hpp>
 #include <pactrain/sparse_all_reduce.hpp>

@@ -72,13 +72,13 @@ class SparseAllReduce {
                            ReduceOptions options = {})
       : backend_(&backend),
         policy_(std::move(policy)),
-        codec_(codec),
+        codec_(std::move(codec)),
         feedback_options_(feedback),
         options_(options),
         keeper_(policy_),
+        codec_state_(codec_),
         feedback_(feedback_options_) {
-    using CodecOn = typename Codec::template on<executor_type>;
-    static_cast<void>(CodecOn(codec_));  // refuses options that cannot work
+    static_cast<void>(codec_on<executor_type>(codec_, codec_state_));  // refuses wrong options
   }
   SparseAllReduce(const SparseAllReduce&) = delete;
   SparseAllReduce& operator=(const SparseAllReduce&) = delete;
@@ -119,9 +119,10 @@ class SparseAllReduce {
     return Pending(call);
   }
 
-  /// Can parts of the model be reduced in calls of their own? Policies that rank gradients or learn
-  /// want all of it in one.
-  static constexpr bool takes_parts = Policy::support == Support::shared && !is_learned<Policy>;
+  /// Can parts of the model be reduced in calls of their own? Whatever ranks gradients or learns
+  /// wants all of it in one.
+  static constexpr bool takes_parts =
+      Policy::support == Support::shared && !is_learned<Policy> && !is_whole<Codec>;
   /// Tells the parameters of the model, in order, before a first call that has only some of them;
   /// needless where the policy knows the weights. Later calls change nothing.
   template <Sliceable X>
@@ -158,6 +159,7 @@ class SparseAllReduce {
     writer.value(progress_.step());
     writer.value(type_ ? 1 + static_cast<int>(*type_) : 0);
     keeper_.save(backend_->executor(), writer);
+    if constexpr (keeps_state) codec_state_.save(backend_->executor(), writer);
     const std::size_t bound = type_ ? bound_ : 0;
     writer.value(bound);
     if constexpr (Feedback::active) {
@@ -179,6 +181,8 @@ class SparseAllReduce {
     if (type > 4) throw StateError("pactrain: the state is damaged (its value type is unknown)");
     MaskKeeper<Policy, Mask, B> keeper(policy_);
     keeper.load(backend_->executor(), reader, keeper_.model());
+    CodecState codec_state(codec_);
+    if constexpr (keeps_state) codec_state.load(backend_->executor(), keeper.model(), reader);
     const std::uint64_t bound = reader.value();
     if (bound != 0 && (bound != keeper.model().size() || type == 0)) {
       throw StateError("pactrain: the state is damaged (its residual has another size)");
@@ -194,6 +198,7 @@ class SparseAllReduce {
     }
     reader.finish();
     keeper_ = std::move(keeper);
+    codec_state_ = std::move(codec_state);
     feedback_ = std::move(feedback);
     progress_ = StepProgress(step);
     bound_ = static_cast<std::size_t>(bound);
@@ -207,6 +212,9 @@ class SparseAllReduce {
   template <class, GradientValue>
   friend class Call;
   using FeedbackOn = feedback_on<Feedback, executor_type>;
+  using CodecState = codec_state<Codec, executor_type>;
+  static constexpr bool keeps_state =
+      requires(CodecState& state, executor_type& exec, Writer& to) { state.save(exec, to); };
 
   [[nodiscard]] Random random() const {
     const auto rank = static_cast<std::uint64_t>(backend_->communicator().rank());
@@ -261,6 +269,7 @@ class SparseAllReduce {
     if (accepted) {
       keeper_.commit();
     } else {
+      if constexpr (requires { codec_state_.retract(); }) codec_state_.retract();
       bool others = false;
       for (auto& call : calls_) others = others || call->active();
       if (!others) {
@@ -277,6 +286,7 @@ class SparseAllReduce {
   Feedback feedback_options_;
   ReduceOptions options_;
   MaskKeeper<Policy, Mask, B> keeper_;
+  CodecState codec_state_;
   FeedbackOn feedback_;
   std::optional<ValueType> type_;
   std::size_t bound_ = 0;

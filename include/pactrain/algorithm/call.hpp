@@ -41,8 +41,8 @@ class Call final : public CallBase {
       : r_(reducer),
         exec_(reducer.backend_->executor()),
         comm_(reducer.backend_->communicator()),
-        coded_(reducer.codec_),
-        plain_(Identity{}) {}
+        coded_(reducer.codec_, reducer.codec_state_),
+        plain_(Identity{}, no_state_) {}
 
   void start(std::span<const Slice<T>> slices, Contribution contribution) {
     begin({}, slices, contribution);
@@ -147,7 +147,6 @@ class Call final : public CallBase {
     }
     pieces_.lay_out(r_.keeper_.model().parts().size(), trouble_.empty(),
                     [&](std::size_t part) { return r_.keeper_.slot(part); });
-    report_.kept = pieces_.packed();
   }
 
   /// Packs, and looks for what no rank may pass over. One rank alone only looks, where the values
@@ -174,7 +173,7 @@ class Call final : public CallBase {
   }
   void send() {
     if (local_) return;
-    call_ = {pieces_.parts(), comm_.size(), r_.random(), {}};
+    call_ = {pieces_.parts(), comm_.size(), r_.random(), {}, &r_.keeper_.model()};
     const bool alone = pieces_.packed() == 0;
     const bool flagged = learned || r_.options_.non_finite == NonFinite::propagate || alone;
     coded_.start(exec_, comm_, call_, {mean(), looks(), flagged, remembers},
@@ -187,6 +186,7 @@ class Call final : public CallBase {
   template <class Wait>
   void decide(Wait wait) {
     report_.path = local_ ? Path::local : Path::packed;
+    report_.kept = local_ ? pieces_.packed() : coded_.kept();
     const bool stray = read_flags();
     // The NaN that flags a non-finite value in a float wire hides the strays of other ranks.
     const bool hidden = report_.non_finite && carries_non_finite;
@@ -270,6 +270,7 @@ class Call final : public CallBase {
       remember<drops>(exec_, r_.keeper_, pieces_, conveyed, report_.path == Path::dense,
                       r_.feedback_, r_.step());
     }
+    if (report_.path == Path::packed) coded_.commit(exec_, r_.step());
     r_.keeper_.observe(exec_, pieces_.gradient(), r_.step());
   }
 
@@ -284,6 +285,7 @@ class Call final : public CallBase {
   E& exec_;
   C& comm_;
   Exchange<T, S, E, C, typename R::codec_type> coded_;
+  codec_state<Identity, E> no_state_;
   Exchange<T, T, E, C, Identity> plain_;
   CallPieces<T, S, E> pieces_;
   CodecCall call_;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <pactrain/compress/cast.hpp>
 #include <pactrain/compress/compressor.hpp>
 #include <pactrain/core/executor.hpp>
 #include <pactrain/core/value_type.hpp>
@@ -20,6 +21,12 @@ struct Identity {
   using wires = WireTypes<S>;
   static constexpr bool in_place = true;
   [[nodiscard]] std::uint64_t fingerprint() const { return 0; }
+  /// Half values come from, and are decoded to, the type of their sums.
+  template <class T>
+  [[nodiscard]] constexpr auto for_values_of() const {
+    if constexpr (std::same_as<T, arithmetic_t<T>>) return *this;
+    else return Cast<T>{};
+  }
 
   template <Executor E>
   class on {

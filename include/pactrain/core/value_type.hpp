@@ -193,6 +193,12 @@ constexpr const char* name_of(ValueType type) {
   return names[static_cast<std::size_t>(type)];
 }
 
+/// Bytes of a value of a type.
+constexpr std::size_t size_of(ValueType type) {
+  constexpr std::size_t sizes[] = {4, 8, 2, 2, 1, 2, 4, 8, 4, 8};
+  return sizes[static_cast<std::size_t>(type)];
+}
+
 /// Calls `f.template operator()<T>()` with the gradient value type that `type` numbers.
 template <class F>
 constexpr decltype(auto) with_gradient_type(ValueType type, F&& f) {

@@ -40,6 +40,13 @@ PACTRAIN_FN constexpr Word between(std::size_t begin, std::size_t first, std::si
   return ones;
 }
 
+/// word[0] loses the bits that are not in `keep`.
+struct Restrict {
+  Word* word;
+  Word keep;
+  PACTRAIN_FN void operator()(std::size_t) const { *word &= keep; }
+};
+
 /// A set of positions as bits, and for each group of words the number of ones before it. Pointers
 /// into an executor's memory; bits beyond the last position are zero.
 struct Bits {

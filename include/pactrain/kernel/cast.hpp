@@ -46,6 +46,14 @@ struct AddTo {
   }
 };
 
+/// to[i] -= from[i].
+template <class A>
+struct Subtract {
+  const A* from;
+  A* to;
+  PACTRAIN_FN void operator()(std::size_t i) const { to[i] = static_cast<A>(to[i] - from[i]); }
+};
+
 /// values[i] = sum[i] / divisor, in another type.
 template <class A, class T>
 struct Divide {

@@ -47,15 +47,12 @@ struct Poison {
   }
 };
 
-/// flags[i] becomes the union over ranks of the i-th word that begins `step` bytes apart.
+/// flags[i] takes in the i-th word of a rank's.
 struct UniteFlags {
-  const std::byte* first;
-  std::size_t step, ranks;
+  const std::byte* words;
   std::uint32_t* flags;
   PACTRAIN_FN void operator()(std::size_t i) const {
-    for (std::size_t rank = 0; rank < ranks; ++rank) {
-      flags[i] |= reinterpret_cast<const std::uint32_t*>(first + rank * step)[i];
-    }
+    flags[i] |= reinterpret_cast<const std::uint32_t*>(words)[i];
   }
 };
 

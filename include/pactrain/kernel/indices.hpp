@@ -56,6 +56,16 @@ struct Indices {
   }
 };
 
+/// 1 where an index is not above the one before it, or not below `n`.
+struct OutOfOrder {
+  Indices indices;
+  std::size_t n;
+  PACTRAIN_FN std::size_t operator()(std::size_t i) const {
+    const std::size_t position = indices.at(i);
+    return position >= n || (i > 0 && indices.at(i - 1) >= position) ? 1 : 0;
+  }
+};
+
 /// Positions that one call counts or fills.
 inline constexpr std::size_t index_chunk = 1024;
 

@@ -90,6 +90,26 @@ struct BitMask {
       end(exec);
     }
 
+    /// The words, as they travel to ranks that keep other positions.
+    [[nodiscard]] std::span<const std::byte> positions() const {
+      return std::as_bytes(std::span<const kernel::Word>(words()));
+    }
+    void receive(E& exec, const Model& model, std::span<const std::byte> positions) {
+      receive(exec, model.size(), positions);
+    }
+    void receive(E& exec, std::size_t n, std::span<const std::byte> positions) {
+      n_ = n;
+      const auto words = words_.template take<kernel::Word>(exec, words_count());
+      expects_positions(positions.size() == words.size_bytes());
+      exec.copy(positions, std::as_writable_bytes(words));
+      if (n % kernel::word_bits != 0) {
+        const std::size_t last = words.size() - 1;
+        const kernel::Word keep = kernel::between(last * kernel::word_bits, 0, n);
+        exec.for_each(1, kernel::Restrict{words.data() + last, keep});
+      }
+      end(exec);
+    }
+
     [[nodiscard]] std::size_t bytes() const noexcept {
       return words_.bytes() + before_.bytes() + gathered_.bytes() + scalar_.bytes();
     }

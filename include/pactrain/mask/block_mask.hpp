@@ -87,6 +87,15 @@ struct BlockMask {
       count_entries(exec);
     }
 
+    /// One bit per block.
+    [[nodiscard]] std::span<const std::byte> positions() const { return bits_.positions(); }
+    void receive(E& exec, const Model& model, std::span<const std::byte> positions) {
+      table_.lay_out(exec, model);
+      layout_ = model.fingerprint();
+      bits_.receive(exec, table_.on_host().size(), positions);
+      count_entries(exec);
+    }
+
     [[nodiscard]] std::size_t bytes() const noexcept {
       return bits_.bytes() + table_.bytes() + slots_.bytes() + scalar_.bytes();
     }

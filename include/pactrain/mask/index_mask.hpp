@@ -90,6 +90,23 @@ struct IndexMask {
       covered_ = n_;
     }
 
+    /// The stored positions, as they travel to ranks that keep others.
+    [[nodiscard]] std::span<const std::byte> positions() const { return raw(); }
+    void receive(E& exec, const Model& model, std::span<const std::byte> positions) {
+      begin(exec, model);
+      expects_positions(positions.size() % width() == 0 && positions.size() / width() <= n_);
+      reserve(exec, 0, positions.size() / width());
+      count_ = positions.size() / width();
+      exec.copy(positions, raw());
+      const auto wrong = scalar_.template take<std::size_t>(exec, 1);
+      exec.reduce(count_, std::size_t{0}, kernel::OutOfOrder{indices(), n_}, kernel::Add{},
+                  std::span<std::size_t, 1>(wrong.data(), 1));
+      std::size_t found = 0;
+      exec.read(as_const_span(wrong), std::span(&found, 1));
+      expects_positions(found == 0);
+      covered_ = n_;
+    }
+
     [[nodiscard]] std::size_t bytes() const noexcept {
       return positions_.bytes() + before_.bytes() + gathered_.bytes() + scalar_.bytes();
     }

@@ -4,11 +4,14 @@
 
 #include <pactrain/core/archive.hpp>
 #include <pactrain/core/backend.hpp>
+#include <pactrain/core/error.hpp>
+#include <pactrain/core/executor.hpp>
 #include <pactrain/core/model.hpp>
 
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace pactrain {
 
@@ -33,6 +36,9 @@ namespace pactrain {
 /// - `unite(exec, comm)`: the union over ranks; `broadcast(exec, comm, root)`: what `root` has.
 ///   Both are collective, wait, and may stand in place of `end`, so that what `end` would throw on
 ///   one rank is thrown on all. A rank may have assigned nothing after `begin`.
+/// - optionally `positions()`, the set as bytes in executor memory, and `receive(exec, model,
+///   positions)`, which becomes the set that another rank's bytes say (waits, for it trusts none of
+///   them: `BackendError`): then positions can travel with values (`Gathered`).
 /// - `bytes()`: memory held. `save(exec, writer)`, `load(exec, model, reader)`: `load` throws
 ///   `StateError`; the mask is then to be begun anew.
 template <class M, class B>
@@ -57,5 +63,22 @@ concept MaskRepresentation =
       view.save(exec, writer);
       mask.load(exec, model, reader);
     };
+
+/// Can the positions travel with values?
+template <class M, class E>
+concept TravellingMask =
+    requires(typename M::template on<E>& mask, const typename M::template on<E>& view, E& exec,
+             const Model& model, std::span<const std::byte> positions) {
+      { view.positions() } -> std::same_as<std::span<const std::byte>>;
+      mask.receive(exec, model, positions);
+    };
+
+/// Throws `BackendError` unless what another rank sent as its positions can be right.
+inline void expects_positions(bool right) {
+  if (right) return;
+  throw BackendError(
+      "pactrain: the positions that another rank sent are damaged (they do not fit the model); "
+      "check that all ranks run the same build, and the network");
+}
 
 }  // namespace pactrain
