@@ -50,7 +50,8 @@ add_custom_target(pactrain_suites)
 # holds main(); pactrain_test_main unless named. PLAIN tests are not run under sanitizers: they
 # instantiate once more what others have instantiated, and compiling is what takes the time. For the
 # same reason only tests of KERNELS, where running takes longer, are optimised; the whole is by
-# benchmarks and the demo.
+# benchmarks and the demo. Without PACTRAIN_BUILD_SUITES only PLAIN tests and those of KERNELS are built:
+# the others are the same, unoptimised, under sanitizers.
 function(pactrain_add_test)
   cmake_parse_arguments(arg "PLAIN;KERNELS" "NAME;MAIN;TIMEOUT" "SOURCES;LIBS;RANKS;LABELS" ${ARGN})
   if(NOT arg_MAIN)
@@ -64,6 +65,10 @@ function(pactrain_add_test)
     target_compile_options(${arg_NAME} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O1>)
   else()
     target_compile_options(${arg_NAME} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O0>)
+  endif()
+  if(NOT (PACTRAIN_BUILD_SUITES OR arg_PLAIN OR arg_KERNELS))
+    set_target_properties(${arg_NAME} PROPERTIES EXCLUDE_FROM_ALL TRUE)
+    return()
   endif()
   if(arg_PLAIN)
     list(APPEND arg_LABELS plain)

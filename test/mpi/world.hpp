@@ -38,6 +38,7 @@ struct MpiWorld {
   static void run(int, Body body, std::chrono::milliseconds timeout) {
     MpiOptions options = Options::options();
     options.timeout = timeout;
+    options.farewell = std::chrono::milliseconds(100);  // after failures, which tests have many of
     B backend{MPI_COMM_WORLD, options};
     body(backend);
   }

@@ -82,7 +82,7 @@ class BasicMpiCommunicator {
   /// Collective over `comm`, which stays the caller's. Throws `PreconditionError` before MPI_Init,
   /// after MPI_Finalize and for options that cannot work.
   explicit BasicMpiCommunicator(MPI_Comm comm, MpiOptions options = {}, S exec = S{})
-      : options_(mpi::checked(options)), pool_(comm, std::move(exec)) {}
+      : options_(mpi::checked(options)), pool_(comm, options_.farewell, std::move(exec)) {}
 
   [[nodiscard]] int rank() const noexcept { return pool_.link().rank(); }
   [[nodiscard]] int size() const noexcept { return pool_.link().size(); }

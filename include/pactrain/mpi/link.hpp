@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <pactrain/core/communicator.hpp>
 #include <pactrain/core/error.hpp>
 #include <pactrain/mpi/error.hpp>
 
@@ -15,13 +16,13 @@ namespace pactrain::mpi {
 
 /// An owned duplicate of a communicator: messages of this library never meet those of its user.
 /// Errors on it are returned, not fatal. Constructing is collective over the communicator and waits
-/// for its ranks (MPI_Comm_dup). Destroying frees it if all ranks destroy theirs within a second,
+/// for its ranks (MPI_Comm_dup). Destroying frees it if all ranks destroy theirs within `farewell`,
 /// and leaves it to MPI otherwise, or if MPI has ended by then.
 class Link {
  public:
   /// Throws `PreconditionError` before MPI_Init, after MPI_Finalize, and for what is no
   /// intracommunicator.
-  explicit Link(MPI_Comm comm) {
+  Link(MPI_Comm comm, std::chrono::nanoseconds farewell) : farewell_(farewell) {
     expects(running(), "MPI is not running; construct between MPI_Init and MPI_Finalize");
     expects(comm != MPI_COMM_NULL,
             "the communicator is MPI_COMM_NULL; is this rank outside of it?");
@@ -67,7 +68,7 @@ class Link {
   /// A rank that still waits for this one may have messages on their way; Open MPI loses its
   /// bearings if they arrive on a communicator that was freed.
   [[nodiscard]] bool all_leave() const noexcept {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+    const Deadline deadline = deadline_in(farewell_);
     MPI_Request barrier = MPI_REQUEST_NULL;
     int left = 0;
     if (MPI_Ibarrier(comm_, &barrier) != MPI_SUCCESS) return false;
@@ -78,6 +79,7 @@ class Link {
     return left != 0;
   }
 
+  std::chrono::nanoseconds farewell_;
   MPI_Comm comm_ = MPI_COMM_NULL;
   int rank_ = 0, size_ = 1;
   int largest_tag_ = 32767;  // what the standard grants

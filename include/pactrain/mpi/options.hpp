@@ -15,6 +15,9 @@ namespace pactrain {
 struct MpiOptions {
   /// The wait after which a blocking form gives up.
   std::chrono::nanoseconds timeout = std::chrono::minutes(10);
+  /// How long the destructor waits for the other ranks' destructors before it leaves the duplicate
+  /// of the communicator to MPI instead of freeing it.
+  std::chrono::nanoseconds farewell = std::chrono::seconds(1);
   Order order = Order::rank;  ///< the vendor's is MPI_Iallreduce; half types keep rank order
   /// Bytes of the messages into which a reduction's slices are cut: while one is on its way, the
   /// next is added up. The result does not depend on it. The default stays below what Open MPI
@@ -31,6 +34,8 @@ inline MpiOptions checked(MpiOptions options) {
   constexpr std::size_t largest = std::numeric_limits<int>::max();
   expects(options.timeout.count() > 0,
           "the timeout is not positive; every wait would fail at once");
+  expects(options.farewell.count() >= 0,
+          "farewell is negative (the time for which a destructor waits); set 0 for none");
   expects(options.segment > 0, "a segment of 0 bytes moves nothing; set at least one element's");
   expects(options.message_limit > 0 && options.message_limit <= largest,
           "message_limit is not in [1, 2^31 - 1] (MPI counts in int)");

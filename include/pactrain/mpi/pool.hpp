@@ -9,6 +9,7 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <exception>
 #include <memory>
@@ -23,8 +24,9 @@ namespace pactrain::mpi {
 template <Executor S>
 class Pool {
  public:
-  Pool(MPI_Comm comm, S exec)
-      : link_(std::make_unique<Link>(comm)), exec_(std::make_unique<S>(std::move(exec))) {}
+  Pool(MPI_Comm comm, std::chrono::nanoseconds farewell, S exec)
+      : link_(std::make_unique<Link>(comm, farewell)),
+        exec_(std::make_unique<S>(std::move(exec))) {}
   Pool(Pool&&) = default;
   Pool& operator=(Pool&& other) noexcept {
     std::swap(link_, other.link_);
