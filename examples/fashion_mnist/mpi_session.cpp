@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "mpi_session.hpp"
 
+#include "team.hpp"
 #include "worker.hpp"
 
 #include <pactrain/mpi/backend.hpp>
@@ -36,8 +37,8 @@ int MpiSession::first_failed(bool failed) const {
 }
 
 std::vector<Result> MpiSession::train(const Settings& settings, const FashionMnist& data) const {
-  pactrain::MpiBackend backend{MPI_COMM_WORLD};
-  Worker<pactrain::MpiBackend> worker(backend, settings, data);
+  Backend backend = backend_on(pactrain::MpiCommunicator(MPI_COMM_WORLD));
+  Worker worker(backend, settings, data);
   std::vector<Result> results;
   for (const Run& run : settings.runs) results.push_back(worker.train(run));
   return results;

@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "options.hpp"
 
+#include "reducer.hpp"
+
 #include <CLI/CLI.hpp>
 
-#include <cstdio>
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 #include <string_view>
@@ -13,34 +15,43 @@
 namespace demo {
 namespace {
 
-const std::vector<std::string> codecs = {"identity", "float16", "bfloat16", "int8", "ternary"};
-
-bool is_codec(const std::string& name) {
-  return std::find(codecs.begin(), codecs.end(), name) != codecs.end();
+std::vector<std::string> names() {
+  std::vector<std::string> all;
+  for (const Compressor& each : compressors()) all.push_back(each.name);
+  return all;
 }
 
-std::string name_of(double sparsity, const std::string& codec) {
-  char percent[32];
-  std::snprintf(percent, sizeof percent, "%g", 100 * sparsity);
-  const std::string name = std::string("pactrain-") + percent;
-  return codec == "identity" ? name : name + "-" + codec;
+std::string about_all() {
+  std::string text;
+  for (const Compressor& each : compressors()) text += "\n  " + each.name + ": " + each.about;
+  return text;
 }
 
-/// A run by its name: dense, pactrain-PERCENT or pactrain-PERCENT-CODEC.
-Run run_of(const std::string& name) {
-  if (name == "dense") return {.name = name};
+/// "pactrain-90-ternary" is the compressor pactrain-ternary at 90 percent; other names are
+/// compressors' own.
+Run run_of(const std::string& option, const std::string& name) {
+  const auto known = [](const std::string& compressor) {
+    return std::ranges::find(compressors(), compressor, &Compressor::name) != compressors().end();
+  };
   const std::string prefix = "pactrain-";
   if (name.starts_with(prefix)) {
     const char* const first = name.c_str() + prefix.size();
     char* last = nullptr;
     const double percent = std::strtod(first, &last);
-    const std::string codec = *last == '-' ? last + 1 : *last == '\0' ? "identity" : "";
-    if (last != first && percent >= 0 && percent < 100 && is_codec(codec))
-      return {.name = name, .dense = false, .sparsity = percent / 100, .codec = codec};
+    const std::string compressor = "pactrain" + std::string(last);
+    if (last != first && percent >= 0 && percent < 100 && known(compressor))
+      return {.name = name, .compressor = compressor, .sparsity = percent / 100};
   }
-  throw CLI::ValidationError("--runs", "there is no run " + name +
-                                           ". Runs are dense, pactrain-PERCENT and "
-                                           "pactrain-PERCENT-CODEC, as in pactrain-90-ternary.");
+  if (name == "pactrain" || name.starts_with(prefix)) {
+    if (known(name)) return run_of(option, "pactrain-90" + name.substr(prefix.size() - 1));
+  } else if (known(name)) {
+    return {.name = name, .compressor = name};
+  }
+  throw CLI::ValidationError(option, "there is no run " + name +
+                                         ". Runs are compressors by their names, as in topk, and "
+                                         "pactrain-PERCENT or pactrain-PERCENT-CODEC, as in "
+                                         "pactrain-90-ternary. Compressors:" +
+                                         about_all());
 }
 
 }  // namespace
@@ -58,9 +69,7 @@ std::optional<int> parse_options(int argc, char** argv, bool quiet, Settings& se
   CLI::App app(
       "Trains a perceptron on Fashion-MNIST with several workers, once with all gradients and "
       "again with the network pruned while it is trained, and compares accuracy and traffic.");
-  std::vector<std::string> runs;
-  std::vector<double> sparsities;
-  std::vector<std::string> with_codecs;
+  std::vector<std::string> runs, by;
   app.add_option("--ranks", settings.ranks, "number of workers; under mpirun that of its processes")
       ->check(CLI::Range(1, 127))
       ->default_str(std::to_string(Settings{}.ranks));
@@ -72,18 +81,14 @@ std::optional<int> parse_options(int argc, char** argv, bool quiet, Settings& se
       ->check(CLI::Range(1, 60000));
   app.add_option("--seed", settings.seed, "of the first weights and the order of the pictures");
   auto* by_name = app.add_option("--runs", runs,
-                                 "what to train, by name; as a rule " +
-                                     std::string("dense,pactrain-80,pactrain-90,"
-                                                 "pactrain-90-ternary"))
+                                 "what to train, by name; as a rule "
+                                 "dense,pactrain-80,pactrain-90,pactrain-90-ternary")
                       ->delimiter(',');
-  app.add_option("--sparsity", sparsities,
-                 "in place of --runs: train dense, then pruned by each of these parts (0.9)")
+  app.add_option("--compressor", by,
+                 "in place of --runs: train dense, then with each of these, or with all there are;"
+                 " pactrain prunes by 90 percent. They are:" +
+                     about_all())
       ->delimiter(',')
-      ->excludes(by_name);
-  app.add_option("--codec", with_codecs,
-                 "in place of --runs: train dense, then pruned with each of these codecs")
-      ->delimiter(',')
-      ->check(CLI::IsMember(codecs))
       ->excludes(by_name);
   app.add_option("--output", settings.output, "directory for results.json and the picture");
   app.add_option("--data", settings.data, "directory with the four files of Fashion-MNIST");
@@ -93,24 +98,14 @@ std::optional<int> parse_options(int argc, char** argv, bool quiet, Settings& se
       option->capture_default_str();
   try {
     app.parse(argc, argv);
-    for (const double sparsity : sparsities)
-      if (!(sparsity >= 0 && sparsity < 1))
-        throw CLI::ValidationError("--sparsity",
-                                   "is the part of the weights that is pruned, at "
-                                   "least 0 and below 1: 0.9 for 90 percent.");
-    if (sparsities.empty() && with_codecs.empty() && runs.empty())
+    if (by.empty() && runs.empty())
       runs = {"dense", "pactrain-80", "pactrain-90", "pactrain-90-ternary"};
-    for (const std::string& name : runs) settings.runs.push_back(run_of(name));
-    if (!runs.empty()) return std::nullopt;
-    if (sparsities.empty()) sparsities = {0.9};
-    if (with_codecs.empty()) with_codecs = {"identity"};
-    settings.runs.push_back(run_of("dense"));
-    for (const double sparsity : sparsities)
-      for (const std::string& codec : with_codecs)
-        settings.runs.push_back({.name = name_of(sparsity, codec),
-                                 .dense = false,
-                                 .sparsity = sparsity,
-                                 .codec = codec});
+    if (by.size() == 1 && by[0] == "all") by = names();
+    if (!by.empty()) runs = {"dense"};
+    for (const std::string& name : by)
+      if (name != "dense") runs.push_back(name);
+    for (const std::string& name : runs)
+      settings.runs.push_back(run_of(by.empty() ? "--runs" : "--compressor", name));
     return std::nullopt;
   } catch (const CLI::ParseError& error) {
     const int code = error.get_exit_code();

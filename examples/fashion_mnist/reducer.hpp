@@ -4,55 +4,79 @@
 
 #include "network.hpp"
 #include "settings.hpp"
+#include "team.hpp"
 
 #include <pactrain/pactrain.hpp>
 
-#include <algorithm>
 #include <cstddef>
-#include <stdexcept>
+#include <memory>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace demo {
 
-/// When and how far the network is pruned. Biases and the last layer, 0.7 % of all parameters,
-/// are kept whole: little to gain there, much to lose.
-inline pactrain::GradualMagnitude pruning(const Run& run, const Recipe& recipe, std::size_t steps,
-                                          const Parameters& weights) {
-  const auto at = [steps](double part) {
-    return static_cast<std::size_t>(part * static_cast<double>(steps));
-  };
-  const std::size_t begin = at(recipe.prune_begin), end = at(recipe.prune_end);
-  return {.weights = pactrain::Values(weights.parts()),
-          .final_sparsity = run.sparsity,
-          .begin = begin,
-          .end = end,
-          .every = std::max<std::size_t>(1, (end - begin) / recipe.prunings),
-          .scope = recipe.scope,
-          .exempt = {"fc1.bias", "fc2.bias", "fc3.weight", "fc3.bias"}};
-}
+using Slices = std::vector<pactrain::Slice<float>>;
 
-/// Makes the reducer that a run asks for, and calls use with it.
-template <class Backend, class Use>
-void with_reducer(Backend& backend, const Run& run, const Recipe& recipe, std::size_t steps,
-                  const Parameters& weights, Use use) {
-  using namespace pactrain;
-  if (run.dense) {
-    DenseAllReduce<Backend> reduce{backend};
-    return use(reduce);
+/// A reducer whose type the training loop need not know.
+class Reducer {
+ public:
+  virtual ~Reducer() = default;
+  virtual pactrain::Report reduce(const Slices& gradient) = 0;
+  /// Sets to zero what its policy prunes; what waits for another step is not pruned.
+  virtual void prune(const Slices& values) = 0;
+};
+
+/// What a reducer is made for.
+struct Task {
+  Backend& backend;
+  const Run& run;
+  const Recipe& recipe;
+  std::size_t steps;
+  const Parameters& weights;
+};
+
+/// A system of the literature, or pactrain's own, by the name that the command line knows.
+struct Compressor {
+  std::string name;
+  std::string about;  // one line
+  std::unique_ptr<Reducer> (*make)(const Task& task);
+  double rate = 0;       // the highest learning rate, where it is not the dense run's
+  double momentum = -1;  // the optimiser's, where it is not the recipe's
+};
+
+/// All there are, and one of them. The latter throws std::runtime_error.
+const std::vector<Compressor>& compressors();
+const Compressor& compressor(const std::string& name);
+
+/// By family, each in a file of its own: what a pipeline is made of takes a while to compile.
+std::vector<Compressor> dense_compressors();
+std::vector<Compressor> pruned_compressors();
+std::vector<Compressor> sparse_compressors();
+
+template <class R>
+class ReducerOf final : public Reducer {
+ public:
+  template <class... Arguments>
+  explicit ReducerOf(Backend& backend, Arguments&&... arguments)
+      : reduce_{backend, std::forward<Arguments>(arguments)...} {}
+
+  pactrain::Report reduce(const Slices& gradient) override { return reduce_(gradient); }
+  void prune(const Slices& values) override {
+    if constexpr (requires { requires R::policy_type::unkept == pactrain::Unkept::dropped; }) {
+      reduce_.mask().apply(values);
+    }
   }
-  const auto with = [&]<class Codec, class Feedback>(Codec codec, Feedback feedback) {
-    SparseAllReduce<GradualMagnitude, BitMask, Backend, Codec, Feedback> reduce{
-        backend, pruning(run, recipe, steps, weights), codec, feedback};
-    use(reduce);
-  };
-  if (run.codec == "identity") return with(Identity{}, NoFeedback{});
-  if (run.codec == "float16") return with(Cast<float16>{}, NoFeedback{});
-  if (run.codec == "bfloat16") return with(Cast<bfloat16>{}, NoFeedback{});
-  if (run.codec == "int8") return with(Int8{}, ErrorFeedback{});
-  if (run.codec == "ternary")
-    return with(Ternary{.clip = recipe.clip}, ErrorFeedback{.gamma = recipe.gamma});
-  throw std::runtime_error("there is no codec " + run.codec);
+
+ private:
+  R reduce_;
+};
+
+/// An owner of an `R` that was made of these arguments.
+template <class R, class... Arguments>
+std::unique_ptr<Reducer> reducer(const Task& task, Arguments&&... arguments) {
+  return std::make_unique<ReducerOf<R>>(task.backend, std::forward<Arguments>(arguments)...);
 }
 
 }  // namespace demo

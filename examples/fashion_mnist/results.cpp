@@ -31,8 +31,9 @@ std::string bytes(double count) {
 
 /// The result of the dense run, or null where there is none.
 const Result* dense_of(const std::vector<Result>& results) {
-  const auto found = std::find_if(results.begin(), results.end(),
-                                  [](const Result& result) { return result.run.dense; });
+  const auto found = std::find_if(results.begin(), results.end(), [](const Result& result) {
+    return result.run.compressor == "dense";
+  });
   return found == results.end() ? nullptr : &*found;
 }
 
@@ -80,7 +81,7 @@ void write_json(const std::filesystem::path& file, const Settings& settings,
   for (const Result& r : results) {
     Json run = {{"name", r.run.name},
                 {"sparsity", r.run.sparsity},
-                {"codec", r.run.codec},
+                {"compressor", r.run.compressor},
                 {"accuracy", r.accuracy},
                 {"loss", r.loss},
                 {"kept", r.kept},

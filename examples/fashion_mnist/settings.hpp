@@ -14,20 +14,18 @@
 
 namespace demo {
 
-/// One training: everything reduced dense, or a network pruned while it is trained, with a codec.
+/// One training, with gradients reduced by a compressor of reducer.hpp.
 struct Run {
   std::string name;
-  bool dense = true;
-  double sparsity = 0;
-  std::string codec = "identity";
+  std::string compressor = "dense";
+  double sparsity = 0;  // of those that prune
 };
 
 /// How the network is trained. Every run has the highest learning rate that suits it best, of 0.05,
 /// 0.1, 0.2: for the dense network 0.1 (0.2 takes 0.2 points), for the pruned ones 0.2 (0.1 takes
 /// 0.5 points or more).
 struct Recipe {
-  double rate_dense = 0.1;
-  double rate_pruned = 0.2;
+  double rate = 0.1;  // the highest, for compressors that have none of their own
   double rise = 0.1;  // the part of all steps over which it is reached
   float momentum = 0.9f;
   float decay = 5e-4f;

@@ -2,16 +2,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "threads.hpp"
 
+#include "team.hpp"
 #include "worker.hpp"
 
 #include <pactrain/pactrain.hpp>
+
+#include <utility>
+#include <vector>
 
 namespace demo {
 
 std::vector<Result> train_on_threads(const Settings& settings, const FashionMnist& data) {
   std::vector<Result> results;
-  const auto work = [&](pactrain::HostBackend& backend) {
-    Worker<pactrain::HostBackend> worker(backend, settings, data);
+  const auto work = [&](pactrain::HostBackend& thread) {
+    Backend backend = backend_on(std::move(thread.communicator()));
+    Worker worker(backend, settings, data);
     for (const Run& run : settings.runs) {
       Result result = worker.train(run);
       if (backend.communicator().rank() == 0) results.push_back(std::move(result));

@@ -9,6 +9,7 @@
 #include <pactrain/compress/identity.hpp>
 #include <pactrain/compress/int8.hpp>
 #include <pactrain/compress/ternary.hpp>
+#include <pactrain/core/any_communicator.hpp>
 #include <pactrain/core/config.hpp>
 #include <pactrain/core/error.hpp>
 #include <pactrain/core/host_staged.hpp>

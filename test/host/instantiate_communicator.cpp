@@ -4,6 +4,7 @@
 #include <suite/communicator.hpp>
 #include <suite/fake_device.hpp>
 
+#include <pactrain/core/any_communicator.hpp>
 #include <pactrain/core/backend.hpp>
 #include <pactrain/core/host_staged.hpp>
 #include <pactrain/host/communicator.hpp>
@@ -18,15 +19,18 @@ using namespace pactrain::test;
 
 namespace {
 
-/// Ranks that are threads, each with a device whose memory no thread communicator reaches.
+/// Ranks that are threads, each with a device whose memory no thread communicator reaches; that it
+/// is threads is known at run time only.
 struct StagedThreads : Threads {
-  using backend_type = BackendPair<FakeDeviceExecutor, HostStaged<ThreadCommunicator>>;
+  using backend_type = BackendPair<FakeDeviceExecutor, AnyCommunicator<FakeDeviceExecutor>>;
   template <class Body>
   static void run(int ranks, Body body, std::chrono::milliseconds timeout = patience) {
     Threads::run(
         ranks,
         [&](HostBackend& backend) {
-          backend_type staged{FakeDeviceExecutor{}, HostStaged(std::move(backend.communicator()))};
+          backend_type staged{
+              FakeDeviceExecutor{},
+              AnyCommunicator<FakeDeviceExecutor>(HostStaged(std::move(backend.communicator())))};
           body(staged);
         },
         timeout);

@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: 2026 The pactrain authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A part of the entries at each step; the others wait in the residual.
+#include "reducer.hpp"
+
+#include <pactrain/pactrain.hpp>
+
+#include <vector>
+
+namespace demo {
+namespace {
+
+using namespace pactrain;
+
+}  // namespace
+
+std::vector<Compressor> sparse_compressors() {
+  return {
+      {"topk", "one in a hundred, gathered with positions",
+       [](const Task& task) {
+         using R = SparseAllReduce<Gathered<TopK>, IndexMask, Backend, Identity, ErrorFeedback>;
+         return reducer<R>(task, TopK{.fraction = 0.01});
+       }},
+      {"topk-united", "one in a hundred of each rank, at the union of all",
+       [](const Task& task) {
+         using R = SparseAllReduce<TopK, IndexMask, Backend, Identity, ErrorFeedback>;
+         return reducer<R>(task, TopK{.fraction = 0.01});
+       }},
+  };
+}
+
+}  // namespace demo
