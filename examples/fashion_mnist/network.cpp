@@ -77,9 +77,11 @@ void Network::forward(const Parameters& weights) {
 }
 
 double Network::backward(const Parameters& weights, const Dataset& data,
-                         std::span<const std::uint32_t> pictures, Parameters& gradient) {
+                         std::span<const std::uint32_t> pictures, Parameters& gradient,
+                         float temperature) {
   load(data, pictures);
   forward(weights);
+  activation_[layers] /= temperature;
   const Eigen::MatrixXf& logits = activation_[layers];
   Eigen::MatrixXf& error = delta_[layers];
   error.resize(logits.rows(), logits.cols());
@@ -91,7 +93,7 @@ double Network::backward(const Parameters& weights, const Dataset& data,
     error.col(column) /= error.col(column).sum();
     loss -= std::log(std::max(error(label, column), 1e-30f));
     error(label, column) -= 1;
-    error.col(column) *= share;
+    error.col(column) *= share / temperature;
   }
   for (std::size_t layer = layers; layer-- > 0;) {
     const Eigen::MatrixXf& out = delta_[layer + 1];
@@ -102,6 +104,40 @@ double Network::backward(const Parameters& weights, const Dataset& data,
     delta_[layer].array() *= (activation_[layer].array() > 0).cast<float>();
   }
   return loss * share;
+}
+
+void Network::hessian_product(const Parameters& weights, const Parameters& direction,
+                              float temperature, Parameters& product) {
+  activation_along_[0].setZero(activation_[0].rows(), activation_[0].cols());
+  for (std::size_t layer = 0; layer < layers; ++layer) {
+    Eigen::MatrixXf& along = activation_along_[layer + 1];
+    along.noalias() = direction.weight(layer) * activation_[layer];
+    along.noalias() += weights.weight(layer) * activation_along_[layer];
+    along.colwise() += Eigen::VectorXf(direction.bias(layer));
+    if (layer + 1 < layers) along.array() *= (activation_[layer + 1].array() > 0).cast<float>();
+  }
+  // The error is (p - y) / (n T) for p = softmax(z / T), so it changes by (diag(p) - p p^T) z' / (n
+  // T^2).
+  const Eigen::MatrixXf& logits = activation_[layers];  // divided by T
+  Eigen::MatrixXf& change = delta_along_[layers];
+  change.resize(logits.rows(), logits.cols());
+  const float share = 1 / (static_cast<float>(logits.cols()) * temperature * temperature);
+  for (Eigen::Index column = 0; column < logits.cols(); ++column) {
+    Eigen::VectorXf p = (logits.col(column).array() - logits.col(column).maxCoeff()).exp();
+    p /= p.sum();
+    const auto along = activation_along_[layers].col(column);
+    change.col(column) = share * (p.cwiseProduct(along) - p * p.dot(along));
+  }
+  for (std::size_t layer = layers; layer-- > 0;) {
+    const Eigen::MatrixXf& out = delta_along_[layer + 1];
+    product.weight(layer).noalias() = out * activation_[layer].transpose();
+    product.weight(layer).noalias() += delta_[layer + 1] * activation_along_[layer].transpose();
+    product.bias(layer) = out.rowwise().sum();
+    if (layer == 0) break;
+    delta_along_[layer].noalias() = direction.weight(layer).transpose() * delta_[layer + 1];
+    delta_along_[layer].noalias() += weights.weight(layer).transpose() * out;
+    delta_along_[layer].array() *= (activation_[layer].array() > 0).cast<float>();
+  }
 }
 
 std::size_t Network::correct(const Parameters& weights, const Dataset& data, std::size_t first,

@@ -31,8 +31,8 @@ class Parameters {
   std::span<float> values() { return values_; }
   std::span<const float> values() const { return values_; }
 
-  using Weight = Eigen::Map<Eigen::MatrixXf, Eigen::Aligned64>;
-  using Bias = Eigen::Map<Eigen::VectorXf, Eigen::Aligned64>;
+  using Weight = Eigen::Map<Eigen::MatrixXf, Eigen::AlignedMax>;
+  using Bias = Eigen::Map<Eigen::VectorXf, Eigen::AlignedMax>;
   Weight weight(std::size_t layer) const;
   Bias bias(std::size_t layer) const;
 
@@ -52,9 +52,16 @@ class Network {
   /// Weights drawn from He's normal distribution; biases zero.
   static void initialise(Parameters& weights, std::uint64_t seed);
 
-  /// Writes the gradient of the mean cross-entropy over the pictures; gives that mean.
+  /// Writes the gradient of the mean cross-entropy over the pictures; gives that mean. Logits are
+  /// divided by `temperature` first.
   double backward(const Parameters& weights, const Dataset& data,
-                  std::span<const std::uint32_t> pictures, Parameters& gradient);
+                  std::span<const std::uint32_t> pictures, Parameters& gradient,
+                  float temperature = 1);
+
+  /// Writes the product of that loss's Hessian with a direction (Pearlmutter, "Fast exact
+  /// multiplication by the Hessian", 1994), at the pictures and weights of the `backward` before.
+  void hessian_product(const Parameters& weights, const Parameters& direction, float temperature,
+                       Parameters& product);
 
   /// How many of the pictures [first, last) are put into the right class.
   std::size_t correct(const Parameters& weights, const Dataset& data, std::size_t first,
@@ -66,6 +73,7 @@ class Network {
 
   std::array<Eigen::MatrixXf, layers + 1> activation_;  // a column per picture; first the input
   std::array<Eigen::MatrixXf, layers + 1> delta_;       // the loss by what enters the unit
+  std::array<Eigen::MatrixXf, layers + 1> activation_along_, delta_along_;  // and by a direction
 };
 
 /// 64 bits that stand for the exact bits of all values.
