@@ -25,6 +25,7 @@
 #include <pactrain/mask/index_mask.hpp>
 #include <pactrain/mask/n_of_m_mask.hpp>
 #include <pactrain/policy/block_magnitude.hpp>
+#include <pactrain/policy/cyclic_top_k.hpp>
 #include <pactrain/policy/gradual_magnitude.hpp>
 #include <pactrain/policy/keep_all.hpp>
 #include <pactrain/policy/n_of_m.hpp>
@@ -32,6 +33,7 @@
 #include <pactrain/policy/one_shot_magnitude.hpp>
 #include <pactrain/policy/pruned.hpp>
 #include <pactrain/policy/random_pruning.hpp>
+#include <pactrain/policy/sidco.hpp>
 #include <pactrain/policy/threshold.hpp>
 #include <pactrain/policy/top_k.hpp>
 #include <pactrain/policy/track_zeros.hpp>

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <pactrain/algorithm/amplify.hpp>
 #include <pactrain/algorithm/call.hpp>
 #include <pactrain/algorithm/identity.hpp>
 #include <pactrain/algorithm/mask_keeper.hpp>
@@ -79,6 +80,7 @@ class SparseAllReduce {
         feedback_(feedback_options_) {
     using CodecOn = typename Codec::template on<executor_type>;
     static_cast<void>(CodecOn(codec_));  // refuses options that cannot work
+    expects_one_compensation<Policy, Feedback>(policy_);
   }
   SparseAllReduce(const SparseAllReduce&) = delete;
   SparseAllReduce& operator=(const SparseAllReduce&) = delete;

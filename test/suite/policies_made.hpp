@@ -5,6 +5,7 @@
 #include <suite/replica.hpp>
 
 #include <pactrain/policy/block_magnitude.hpp>
+#include <pactrain/policy/cyclic_top_k.hpp>
 #include <pactrain/policy/gradual_magnitude.hpp>
 #include <pactrain/policy/keep_all.hpp>
 #include <pactrain/policy/n_of_m.hpp>
@@ -12,6 +13,7 @@
 #include <pactrain/policy/one_shot_magnitude.hpp>
 #include <pactrain/policy/pruned.hpp>
 #include <pactrain/policy/random_pruning.hpp>
+#include <pactrain/policy/sidco.hpp>
 #include <pactrain/policy/threshold.hpp>
 #include <pactrain/policy/top_k.hpp>
 #include <pactrain/policy/track_zeros.hpp>
@@ -81,6 +83,14 @@ struct Make<TrackZeros> {
 template <>
 struct Make<TopK> {
   static TopK of(const Values&, double density) { return {.fraction = density}; }
+};
+template <>
+struct Make<CyclicTopK> {
+  static CyclicTopK of(const Values&, double density) { return {.fraction = density}; }
+};
+template <>
+struct Make<SIDCo> {
+  static SIDCo of(const Values&, double density) { return {.fraction = density / 4, .window = 1}; }
 };
 template <>
 struct Make<Threshold> {

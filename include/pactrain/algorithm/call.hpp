@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <pactrain/algorithm/amplify.hpp>
 #include <pactrain/algorithm/call_base.hpp>
 #include <pactrain/algorithm/call_pieces.hpp>
 #include <pactrain/algorithm/exchange.hpp>
@@ -22,9 +23,8 @@
 
 namespace pactrain {
 
-/// One call of a reducer `R`, from gradient to gradient: the pipeline, written once. It keeps its
-/// scratch memory for the next call. Collectives are started at the same places of the program on
-/// all ranks: in `begin`, in `settle` and in `judge`. `advance` starts none.
+/// One call of a reducer `R`, from gradient to gradient: the pipeline, written once. Collectives
+/// start at the same places on all ranks: in `begin`, `settle` and `judge`, none in `advance`.
 template <class R, GradientValue T>
 class Call final : public CallBase {
   using E = typename R::executor_type;
@@ -33,6 +33,7 @@ class Call final : public CallBase {
   static constexpr bool remembers = R::feedback_type::active;
   static constexpr bool drops = R::policy_type::unkept == Unkept::dropped;
   static constexpr bool learned = is_learned<typename R::policy_type>;
+  static constexpr bool amplifies = has_gain<typename R::policy_type::template on<E>>;
   /// What is packed: the gradient, or gradient and residual in the type in which sums are made.
   using S = std::conditional_t<remembers, A, T>;
 
@@ -103,8 +104,7 @@ class Call final : public CallBase {
     active_ = true;
     judged_ = false;
     or_close([&] {
-      report_ = {};
-      report_.step = r_.step();
+      report_ = {.step = r_.step()};
       trouble_ = trouble;
       flags_span_ = flags_.template take<std::uint32_t>(exec_, 2);
       exec_.for_each(2, kernel::Fill<std::uint32_t>{flags_span_.data(), 0});
@@ -148,13 +148,13 @@ class Call final : public CallBase {
     pieces_.lay_out(r_.keeper_.model().parts().size(), trouble_.empty(),
                     [&](std::size_t part) { return r_.keeper_.slot(part); });
     report_.kept = pieces_.packed();
+    report_.quality = r_.keeper_.quality();
   }
 
-  /// Packs, and looks for what no rank may pass over. One rank alone only looks, where the values
-  /// would come back as they went.
+  /// Packs, and looks for what no rank may pass over; one rank alone may only look.
   void pack_kept() {
     const StageTimer timer(exec_, "pack", report_.seconds.pack);
-    local_ = comm_.size() == 1 && is_in_place<typename R::codec_type> && !remembers;
+    local_ = comm_.size() == 1 && is_in_place<typename R::codec_type> && !remembers && !amplifies;
     std::uint32_t* const non_finite = flags_span_.data() + kernel::non_finite_flag;
     std::uint32_t* const stray = flags_span_.data() + kernel::stray_flag;
     if (!local_) packed_ = packed_buffer_.template take<S>(exec_, pieces_.packed() + 1);
@@ -171,6 +171,7 @@ class Call final : public CallBase {
       }
       if (learned) find_stray(exec_, r_.keeper_.mask(), source, stray, scratch_);
     });
+    amplify(exec_, r_.keeper_.policy(), pieces_.parts(), packed_);
   }
   void send() {
     if (local_) return;
@@ -233,6 +234,7 @@ class Call final : public CallBase {
              static_cast<std::uint32_t*>(nullptr), scratch_);
       }
     });
+    amplify(exec_, r_.keeper_.policy(), pieces_.parts(), kept);
     if (!all) exec_.for_each(n, kernel::Convert<S, T>{kept.data(), values.data()});
     exec_.for_each(2, kernel::Fill<std::uint32_t>{flags_span_.data(), 0});  // all ranks know them
     plain_.start(exec_, comm_, call_, {mean(), looks(), false, remembers}, values, flags_span_,

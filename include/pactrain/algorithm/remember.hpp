@@ -13,6 +13,19 @@
 
 namespace pactrain {
 
+namespace kernel {
+/// Which positions' accounts are closed by a step, as `feedback.hpp` says: none, what `keep` keeps,
+/// or what it does not keep.
+template <class Keep>
+struct Closed {
+  Keep keep;
+  bool any, kept;
+  PACTRAIN_FN bool operator()(std::size_t position) const {
+    return any && static_cast<bool>(keep(position)) == kept;
+  }
+};
+}  // namespace kernel
+
 /// Takes from `piece`, whose values are `missed`, what its slots in `set` conveyed; `conveyed`
 /// holds slot `base` first.
 template <Executor E, class Set, class S, class A>
@@ -37,7 +50,15 @@ void remember(E& exec, const Keeper& keeper, const Pieces& pieces, std::span<A> 
       deduct(exec, keeper.mask(), source, missed, conveyed.data() + place.first,
              keeper.slot(place.part));
     }
-    feedback.commit(exec, source.first, as_const_span(missed), step);
+    const bool whole = place.size == keeper.model().parts()[source.part].size;
+    const kernel::Closed closed{keeper.mask().keep(), !dense && !whole, !drops};
+    if constexpr (requires {
+                    feedback.commit(exec, source.first, as_const_span(missed), closed, step);
+                  }) {
+      feedback.commit(exec, source.first, as_const_span(missed), closed, step);
+    } else {
+      feedback.commit(exec, source.first, as_const_span(missed), step);
+    }
   });
   if (drops && !dense && keeper.changed()) {
     feedback.residual(exec, [&](auto residual) { keeper.mask().clear(exec, 0, residual); });

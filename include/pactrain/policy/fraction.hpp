@@ -16,4 +16,10 @@ namespace pactrain {
   return std::min(n, static_cast<std::size_t>(std::floor(exact + exact * 0x1p-48)));
 }
 
+/// How many of `n` entries are kept where that is to be a fraction of them: at least one, where
+/// there is one.
+[[nodiscard]] inline std::size_t kept_of(std::size_t n, double fraction) {
+  return std::min(n, std::max<std::size_t>(1, fraction_of(n, fraction)));
+}
+
 }  // namespace pactrain
