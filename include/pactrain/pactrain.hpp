@@ -32,6 +32,8 @@
 #include <pactrain/policy/non_zero.hpp>
 #include <pactrain/policy/one_shot_magnitude.hpp>
 #include <pactrain/policy/pruned.hpp>
+#include <pactrain/policy/random_block.hpp>
+#include <pactrain/policy/random_k.hpp>
 #include <pactrain/policy/random_pruning.hpp>
 #include <pactrain/policy/sidco.hpp>
 #include <pactrain/policy/threshold.hpp>

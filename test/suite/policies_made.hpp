@@ -12,6 +12,7 @@
 #include <pactrain/policy/non_zero.hpp>
 #include <pactrain/policy/one_shot_magnitude.hpp>
 #include <pactrain/policy/pruned.hpp>
+#include <pactrain/policy/random_k.hpp>
 #include <pactrain/policy/random_pruning.hpp>
 #include <pactrain/policy/sidco.hpp>
 #include <pactrain/policy/threshold.hpp>
@@ -83,6 +84,10 @@ struct Make<TrackZeros> {
 template <>
 struct Make<TopK> {
   static TopK of(const Values&, double density) { return {.fraction = density}; }
+};
+template <>
+struct Make<RandomK> {
+  static RandomK of(const Values&, double density) { return {.fraction = density}; }
 };
 template <>
 struct Make<CyclicTopK> {

@@ -25,6 +25,13 @@ struct Amplify {
 };
 }  // namespace kernel
 
+/// Do this policy's options ask for gains?
+template <class Policy>
+[[nodiscard]] bool is_amplified(const Policy& policy) {
+  if constexpr (requires { policy.unbiased; }) return policy.unbiased;
+  else return false;
+}
+
 /// Multiplies packed values by the gains of their parts, where the policy has gains at all.
 template <class PolicyOn, Executor E, class S>
 void amplify(E& exec, const PolicyOn& policy, std::span<const PackedPart> parts,
@@ -44,8 +51,8 @@ void amplify(E& exec, const PolicyOn& policy, std::span<const PackedPart> parts,
 /// would add what it left out once more.
 template <class Policy, class Feedback>
 void expects_one_compensation(const Policy& policy) {
-  if constexpr (Feedback::active && requires { policy.unbiased; }) {
-    expects(!policy.unbiased,
+  if constexpr (Feedback::active) {
+    expects(!is_amplified(policy),
             "the policy is unbiased (what it sends stands for what it leaves out) and the feedback "
             "remembers what was left out, so each entry would count twice; drop .unbiased, or take "
             "NoFeedback");

@@ -33,7 +33,6 @@ class Call final : public CallBase {
   static constexpr bool remembers = R::feedback_type::active;
   static constexpr bool drops = R::policy_type::unkept == Unkept::dropped;
   static constexpr bool learned = is_learned<typename R::policy_type>;
-  static constexpr bool amplifies = has_gain<typename R::policy_type::template on<E>>;
   /// What is packed: the gradient, or gradient and residual in the type in which sums are made.
   using S = std::conditional_t<remembers, A, T>;
 
@@ -154,7 +153,8 @@ class Call final : public CallBase {
   /// Packs, and looks for what no rank may pass over; one rank alone may only look.
   void pack_kept() {
     const StageTimer timer(exec_, "pack", report_.seconds.pack);
-    local_ = comm_.size() == 1 && is_in_place<typename R::codec_type> && !remembers && !amplifies;
+    local_ = comm_.size() == 1 && is_in_place<typename R::codec_type> && !remembers &&
+             !is_amplified(r_.policy_);
     std::uint32_t* const non_finite = flags_span_.data() + kernel::non_finite_flag;
     std::uint32_t* const stray = flags_span_.data() + kernel::stray_flag;
     if (!local_) packed_ = packed_buffer_.template take<S>(exec_, pieces_.packed() + 1);

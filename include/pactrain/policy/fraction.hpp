@@ -2,9 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <pactrain/core/error.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <string>
 
 namespace pactrain {
 
@@ -20,6 +23,14 @@ namespace pactrain {
 /// there is one.
 [[nodiscard]] inline std::size_t kept_of(std::size_t n, double fraction) {
   return std::min(n, std::max<std::size_t>(1, fraction_of(n, fraction)));
+}
+
+/// Throws `PreconditionError` unless `fraction` is one that can be kept.
+inline void expects_fraction(double fraction) {
+  expects(fraction > 0 && fraction <= 1, [&] {
+    return "the fraction is " + std::to_string(fraction) +
+           " (it is the share of entries that is kept); choose one in (0, 1]";
+  });
 }
 
 }  // namespace pactrain

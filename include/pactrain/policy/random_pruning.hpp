@@ -3,15 +3,15 @@
 #pragma once
 
 #include <pactrain/core/archive.hpp>
+#include <pactrain/core/buffer.hpp>
 #include <pactrain/core/model.hpp>
-#include <pactrain/core/random.hpp>
+#include <pactrain/kernel/random_scores.hpp>
 #include <pactrain/policy/exempt.hpp>
 #include <pactrain/policy/kept_bits.hpp>
 #include <pactrain/policy/policy.hpp>
 #include <pactrain/policy/ranking.hpp>
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -19,24 +19,6 @@
 #include <vector>
 
 namespace pactrain {
-
-namespace kernel {
-
-/// Scores of the entries 4 * block ... 4 * block + 3 of a part: random bits as the bits of a
-/// non-negative, finite float, so that what ranks magnitudes ranks them.
-struct RandomScores {
-  Random random;
-  std::size_t part, n;
-  float* scores;
-  PACTRAIN_FN void operator()(std::size_t block) const {
-    const auto words = random_words(random, part, block);
-    for (std::size_t i = 0; i < 4 && 4 * block + i < n; ++i) {
-      scores[4 * block + i] = bits_as<float>(words[i] >> 2);
-    }
-  }
-};
-
-}  // namespace kernel
 
 /// Prunes a random share of every parameter, the same on all ranks: the baseline that any other
 /// policy has to beat.

@@ -79,10 +79,7 @@ class SIDCo::on {
     const auto choose = [](const char* name, double value, const char* range) {
       return std::string(name) + " is " + std::to_string(value) + "; choose one in " + range;
     };
-    expects(options.fraction > 0 && options.fraction <= 1, [&] {
-      return "the fraction is " + std::to_string(options.fraction) +
-             " (it is the share of entries that is kept); choose one in (0, 1]";
-    });
+    expects_fraction(options.fraction);
     expects(options.stages > 0, "the stages are 0 (each is a fit); choose at least 1");
     expects(options.window > 0,
             "the window is 0 calls (the number of stages adapts after each); choose at least 1");

@@ -54,10 +54,7 @@ class TopK::on {
     expects(options.fraction.has_value() != options.k.has_value(), [] {
       return "TopK needs either a fraction or a k; write {.fraction = 0.01} or {.k = 1000}";
     });
-    expects(options.fraction.value_or(1) > 0 && options.fraction.value_or(1) <= 1, [&] {
-      return "the fraction is " + std::to_string(*options.fraction) +
-             " (it is the share of entries that is kept); choose one in (0, 1]";
-    });
+    expects_fraction(options.fraction.value_or(1));
     expects(options.k.value_or(1) > 0,
             [] { return "k is 0 (nothing would ever be sent); choose k >= 1"; });
   }
