@@ -16,6 +16,7 @@
 #include <pactrain/dense_all_reduce.hpp>
 #include <pactrain/feedback/error_feedback.hpp>
 #include <pactrain/feedback/feedback.hpp>
+#include <pactrain/feedback/momentum_feedback.hpp>
 #include <pactrain/gradient_buckets.hpp>
 #include <pactrain/host/backend.hpp>
 #include <pactrain/mask/bit_mask.hpp>
@@ -35,6 +36,7 @@
 #include <pactrain/policy/random_block.hpp>
 #include <pactrain/policy/random_k.hpp>
 #include <pactrain/policy/random_pruning.hpp>
+#include <pactrain/policy/sampled_top_k.hpp>
 #include <pactrain/policy/sidco.hpp>
 #include <pactrain/policy/threshold.hpp>
 #include <pactrain/policy/top_k.hpp>

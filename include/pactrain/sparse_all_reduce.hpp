@@ -77,7 +77,7 @@ class SparseAllReduce {
         feedback_options_(feedback),
         options_(options),
         keeper_(policy_),
-        feedback_(feedback_options_) {
+        feedback_(new_feedback()) {
     using CodecOn = typename Codec::template on<executor_type>;
     static_cast<void>(CodecOn(codec_));  // refuses options that cannot work
     expects_one_compensation<Policy, Feedback>(policy_);
@@ -185,7 +185,7 @@ class SparseAllReduce {
     if (bound != 0 && (bound != keeper.model().size() || type == 0)) {
       throw StateError("pactrain: the state is damaged (its residual has another size)");
     }
-    FeedbackOn feedback(feedback_options_);
+    FeedbackOn feedback = new_feedback();
     if constexpr (Feedback::active) {
       if (bound != 0) {
         with_gradient_type(static_cast<ValueType>(type - 1), [&]<class T>() {
@@ -209,6 +209,14 @@ class SparseAllReduce {
   template <class, GradientValue>
   friend class Call;
   using FeedbackOn = feedback_on<Feedback, executor_type>;
+
+  [[nodiscard]] FeedbackOn new_feedback() const {
+    FeedbackOn feedback(feedback_options_);
+    if constexpr (requires { feedback.serve(1); }) {
+      feedback.serve(backend_->communicator().size());
+    }
+    return feedback;
+  }
 
   [[nodiscard]] Random random() const {
     const auto rank = static_cast<std::uint64_t>(backend_->communicator().rank());

@@ -14,6 +14,7 @@
 #include <pactrain/policy/pruned.hpp>
 #include <pactrain/policy/random_k.hpp>
 #include <pactrain/policy/random_pruning.hpp>
+#include <pactrain/policy/sampled_top_k.hpp>
 #include <pactrain/policy/sidco.hpp>
 #include <pactrain/policy/threshold.hpp>
 #include <pactrain/policy/top_k.hpp>
@@ -96,6 +97,10 @@ struct Make<CyclicTopK> {
 template <>
 struct Make<SIDCo> {
   static SIDCo of(const Values&, double density) { return {.fraction = density / 4, .window = 1}; }
+};
+template <>
+struct Make<SampledTopK> {
+  static SampledTopK of(const Values&, double density) { return {.fraction = density / 4}; }
 };
 template <>
 struct Make<Threshold> {

@@ -8,6 +8,7 @@
 #include <pactrain/kernel/moments.hpp>
 #include <pactrain/kernel/pack.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <type_traits>
@@ -21,14 +22,19 @@ template <Executor E>
 class PartMoments {
  public:
   void begin(E& exec, const Model& model) {
-    first_.assign(1, 0);
-    for (const Part& part : model.parts()) {
-      const std::size_t units = (part.size + kernel::moment_unit - 1) / kernel::moment_unit;
-      first_.push_back(first_.back() + units);
+    sizes_.clear();
+    for (const Part& part : model.parts()) sizes_.push_back(part.size);
+    begin(exec);
+  }
+  /// The same for the parts that these pieces cover.
+  template <class T>
+  void begin(E& exec, std::span<const Piece<T>> pieces) {
+    sizes_.clear();
+    for (const Piece<T>& piece : pieces) {
+      if (sizes_.size() <= piece.part) sizes_.resize(piece.part + 1, 0);
+      sizes_[piece.part] = std::max(sizes_[piece.part], piece.at + piece.size);
     }
-    const auto lanes = lanes_.template take<kernel::MomentLanes>(exec, first_.back());
-    exec.for_each(lanes.size(), kernel::Fill<kernel::MomentLanes>{lanes.data(), {}});
-    folded_.template take<kernel::Moments>(exec, first_.back());
+    begin(exec);
   }
   /// Takes in a piece's magnitudes above `bar`. Pieces of a part come in order, and cover it.
   template <class T>
@@ -61,7 +67,18 @@ class PartMoments {
   }
 
  private:
-  std::vector<std::size_t> first_;  ///< the first unit of each part
+  void begin(E& exec) {
+    first_.assign(1, 0);
+    for (const std::size_t size : sizes_) {
+      const std::size_t units = (size + kernel::moment_unit - 1) / kernel::moment_unit;
+      first_.push_back(first_.back() + units);
+    }
+    const auto lanes = lanes_.template take<kernel::MomentLanes>(exec, first_.back());
+    exec.for_each(lanes.size(), kernel::Fill<kernel::MomentLanes>{lanes.data(), {}});
+    static_cast<void>(folded_.template take<kernel::Moments>(exec, first_.back()));
+  }
+
+  std::vector<std::size_t> sizes_, first_;  ///< of each part; its first unit
   std::vector<kernel::Moments> host_;
   Scratch<E> lanes_, folded_;
 };
