@@ -15,4 +15,6 @@ using namespace pactrain::test::reducer;
 
 TEST_CASE_TEMPLATE_INVOKE(sparse_all_reduce_suite,
                           On<Threads, Combination<CyclicTopK, IndexMask, Identity, ErrorFeedback>>,
-                          On<Threads, Combination<SIDCo, BitMask>>);
+                          On<Threads, Combination<SIDCo, BitMask>>,
+                          On<Threads, Combination<RandomK, BitMask, Identity, ErrorFeedback>>,
+                          On<Threads, Combination<RigL, BitMask>>);

@@ -25,6 +25,14 @@ namespace pactrain {
   return std::min(n, std::max<std::size_t>(1, fraction_of(n, fraction)));
 }
 
+/// Throws `PreconditionError` unless the sparsity called `name` lies in [0, 1).
+inline void expects_sparsity(double sparsity, const char* name) {
+  expects(sparsity >= 0 && sparsity < 1, [&] {
+    return std::string(name) + " is " + std::to_string(sparsity) +
+           " (it is the share of entries that is pruned); choose one in [0, 1)";
+  });
+}
+
 /// Throws `PreconditionError` unless `fraction` is one that can be kept.
 inline void expects_fraction(double fraction) {
   expects(fraction > 0 && fraction <= 1, [&] {

@@ -10,6 +10,7 @@
 #include <pactrain/policy/kept_bits.hpp>
 #include <pactrain/policy/policy.hpp>
 #include <pactrain/policy/ranking.hpp>
+#include <pactrain/policy/sparsity.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -29,7 +30,7 @@ namespace pactrain {
 /// Throws `PreconditionError` for a sparsity outside [0, 1) and for an unknown exempt name.
 struct RandomPruning {
   Values weights = {};                   ///< optional; only their names and sizes are used
-  double sparsity = 0;                   ///< the share that is pruned, in [0, 1)
+  Sparsity sparsity = 0;                 ///< the share that is pruned, of all or of each part
   std::uint64_t seed = 0;                ///< another seed, another set
   Step step = 0;                         ///< everything is kept before this step
   std::vector<std::string> exempt = {};  ///< parts kept whole
@@ -38,7 +39,7 @@ struct RandomPruning {
   static constexpr Unkept unkept = Unkept::dropped;
   [[nodiscard]] std::uint64_t fingerprint() const {
     Fingerprint options;
-    options(sparsity)(seed)(step);
+    sparsity.add_to(options(seed)(step));
     add_names(options, exempt);
     return options.value();
   }
@@ -51,7 +52,7 @@ template <Executor E>
 class RandomPruning::on {
  public:
   explicit on(const RandomPruning& options) : options_(options) {
-    expects_sparsity(options.sparsity, "the sparsity");
+    options.sparsity.expect_valid("the sparsity", Scope::per_parameter);
     if (!options.weights.empty()) {
       static_cast<void>(exempt_parts(model_of(options.weights), options.exempt));
     }
@@ -61,6 +62,7 @@ class RandomPruning::on {
   template <class T>
   void prepare(E& exec, const Model& model, std::span<const Piece<T>>, Step now) {
     const auto whole = exempt_parts(model, options_.exempt);
+    options_.sparsity.expect_fits(model);
     if (now < options_.step) {
       kept_.keep_all();
       return;
@@ -79,8 +81,8 @@ class RandomPruning::on {
       exec.for_each((part.size + 3) / 4,
                     kernel::RandomScores{{options_.seed, 0}, i, part.size, scores.data()});
       const Ranked<float> run{scores, {}};
-      const auto cuts =
-          cuts_at(exec, std::span(&run, 1), Scope::per_parameter, options_.sparsity, scratch_);
+      const auto cuts = cuts_at(exec, std::span(&run, 1), std::span<const std::size_t>(&i, 1),
+                                Scope::per_parameter, options_.sparsity, scratch_);
       kept_.assign(exec, part.first, part.size,
                    kernel::KeepLargest<float>{scores.data(), {}, cuts[0]});
     }
