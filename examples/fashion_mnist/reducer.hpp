@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "dataset.hpp"
 #include "network.hpp"
 #include "settings.hpp"
 #include "team.hpp"
@@ -26,11 +27,17 @@ class Reducer {
   virtual pactrain::Report reduce(const Slices& gradient) = 0;
   /// Sets to zero what its policy prunes; what waits for another step is not pruned.
   virtual void prune(const Slices& values) = 0;
+  /// What its policy reads stays as long as it.
+  void hold(std::shared_ptr<void> what) { held_ = std::move(what); }
+
+ private:
+  std::shared_ptr<void> held_;
 };
 
 /// What a reducer is made for.
 struct Task {
   Backend& backend;
+  const FashionMnist& data;
   const Run& run;
   const Recipe& recipe;
   std::size_t steps;
@@ -53,7 +60,9 @@ const Compressor& compressor(const std::string& name);
 /// By family, each in a file of its own: what a pipeline is made of takes a while to compile.
 std::vector<Compressor> dense_compressors();
 std::vector<Compressor> pruned_compressors();
+std::vector<Compressor> scored_compressors();
 std::vector<Compressor> sparse_compressors();
+std::vector<Compressor> selected_compressors();
 
 template <class R>
 class ReducerOf final : public Reducer {

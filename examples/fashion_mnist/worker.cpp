@@ -33,7 +33,7 @@ Result Worker::train(const Run& run) {
   pactrain::broadcast(backend_, weights_.parts());
   for (float& v : velocity_.values()) v = 0;
   const Compressor& by = compressor(run.compressor);
-  const auto reducer = by.make({backend_, run, settings_.recipe, steps_, weights_});
+  const auto reducer = by.make({backend_, data_, run, settings_.recipe, steps_, weights_});
   return train(run, by, *reducer);
 }
 

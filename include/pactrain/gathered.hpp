@@ -24,6 +24,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -126,8 +127,10 @@ class Gathered<P, Mask, Values>::on {
     mask_.begin(exec, model_);
     for (const auto& piece : pieces) mask_.assign(exec, piece, policy.keep(piece));
     mask_.end(exec);
-    return header + padded(mask_.positions().size()) +
-           coded_bytes<S>(values_call(exec, call, mask_));
+    const CodecCall chosen = values_call(exec, call, mask_);
+    counts_.clear();
+    for (const PackedPart& part : chosen.parts) counts_.push_back(part.size);
+    return header + padded(mask_.positions().size()) + coded_bytes<S>(chosen);
   }
   template <GradientValue S>
   void encode(E& exec, const CodecCall& call, std::span<const S> values,
@@ -162,6 +165,14 @@ class Gathered<P, Mask, Values>::on {
     exec.for_each(packed.size(), kernel::Fill<A>{packed.data(), A{}});
     values_.decode_add(exec, chosen, coded, packed);
     received_.visit(exec, 0, model_.size(), kernel::ScatterAdd<A>{packed.data(), sum.data()});
+  }
+  /// Which values were chosen, by their places, and how many of a part.
+  [[nodiscard]] auto chosen() const { return mask_.keep(); }
+  [[nodiscard]] std::size_t chosen_in(std::size_t part) const { return counts_[part]; }
+  /// What the policy says of its estimate.
+  [[nodiscard]] std::optional<double> quality() const {
+    if constexpr (requires { state_->policy().quality(); }) return state_->policy().quality();
+    else return {};
   }
   /// How many values were chosen.
   [[nodiscard]] std::size_t kept() const noexcept { return mask_.count(); }
@@ -208,6 +219,7 @@ class Gathered<P, Mask, Values>::on {
   state<E>* state_;
   typename Values::template on<E> values_;
   std::vector<PackedPart> parts_, chosen_;
+  std::vector<std::size_t> counts_;
   Model model_;
   typename Mask::template on<E> mask_, received_;
   Scratch<E> packed_, scratch_;

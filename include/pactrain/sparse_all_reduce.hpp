@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <pactrain/algorithm/amplify.hpp>
 #include <pactrain/algorithm/call.hpp>
 #include <pactrain/algorithm/identity.hpp>
 #include <pactrain/algorithm/mask_keeper.hpp>
@@ -77,8 +78,9 @@ class SparseAllReduce {
         options_(options),
         keeper_(policy_),
         codec_state_(codec_),
-        feedback_(feedback_options_) {
+        feedback_(new_feedback()) {
     static_cast<void>(codec_on<executor_type>(codec_, codec_state_));  // refuses wrong options
+    expects_one_compensation<Policy, Feedback>(policy_);
   }
   SparseAllReduce(const SparseAllReduce&) = delete;
   SparseAllReduce& operator=(const SparseAllReduce&) = delete;
@@ -187,7 +189,7 @@ class SparseAllReduce {
     if (bound != 0 && (bound != keeper.model().size() || type == 0)) {
       throw StateError("pactrain: the state is damaged (its residual has another size)");
     }
-    FeedbackOn feedback(feedback_options_);
+    FeedbackOn feedback = new_feedback();
     if constexpr (Feedback::active) {
       if (bound != 0) {
         with_gradient_type(static_cast<ValueType>(type - 1), [&]<class T>() {
@@ -215,6 +217,14 @@ class SparseAllReduce {
   using CodecState = codec_state<Codec, executor_type>;
   static constexpr bool keeps_state =
       requires(CodecState& state, executor_type& exec, Writer& to) { state.save(exec, to); };
+
+  [[nodiscard]] FeedbackOn new_feedback() const {
+    FeedbackOn feedback(feedback_options_);
+    if constexpr (requires { feedback.serve(1); }) {
+      feedback.serve(backend_->communicator().size());
+    }
+    return feedback;
+  }
 
   [[nodiscard]] Random random() const {
     const auto rank = static_cast<std::uint64_t>(backend_->communicator().rank());

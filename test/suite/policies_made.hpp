@@ -5,13 +5,20 @@
 #include <suite/replica.hpp>
 
 #include <pactrain/policy/block_magnitude.hpp>
+#include <pactrain/policy/by_score.hpp>
+#include <pactrain/policy/cyclic_top_k.hpp>
 #include <pactrain/policy/gradual_magnitude.hpp>
 #include <pactrain/policy/keep_all.hpp>
 #include <pactrain/policy/n_of_m.hpp>
 #include <pactrain/policy/non_zero.hpp>
+#include <pactrain/policy/non_zero_blocks.hpp>
 #include <pactrain/policy/one_shot_magnitude.hpp>
 #include <pactrain/policy/pruned.hpp>
+#include <pactrain/policy/random_k.hpp>
 #include <pactrain/policy/random_pruning.hpp>
+#include <pactrain/policy/rig_l.hpp>
+#include <pactrain/policy/sampled_top_k.hpp>
+#include <pactrain/policy/sidco.hpp>
 #include <pactrain/policy/threshold.hpp>
 #include <pactrain/policy/top_k.hpp>
 #include <pactrain/policy/track_zeros.hpp>
@@ -81,6 +88,43 @@ struct Make<TrackZeros> {
 template <>
 struct Make<TopK> {
   static TopK of(const Values&, double density) { return {.fraction = density}; }
+};
+template <>
+struct Make<ByScore> {
+  static ByScore of(const Values& weights, double density) {
+    return {.scores = weights, .sparsity = std::min(1 - density, 0.999)};
+  }
+};
+/// The mask changes at the second step. (By gradients, a result is no dense sum at updates.)
+template <>
+struct Make<RigL> {
+  static RigL of(const Values& weights, double density) {
+    return {.weights = weights,
+            .sparsity = std::min(1 - density, 0.999),
+            .every = 1,
+            .end = 2,
+            .growth = Growth::random};
+  }
+};
+template <std::size_t B>
+struct Make<NonZeroBlocks<B>> {
+  static NonZeroBlocks<B> of(const Values&, double) { return {}; }
+};
+template <>
+struct Make<RandomK> {
+  static RandomK of(const Values&, double density) { return {.fraction = density}; }
+};
+template <>
+struct Make<CyclicTopK> {
+  static CyclicTopK of(const Values&, double density) { return {.fraction = density}; }
+};
+template <>
+struct Make<SIDCo> {
+  static SIDCo of(const Values&, double density) { return {.fraction = density / 4, .window = 1}; }
+};
+template <>
+struct Make<SampledTopK> {
+  static SampledTopK of(const Values&, double density) { return {.fraction = density / 4}; }
 };
 template <>
 struct Make<Threshold> {

@@ -7,13 +7,21 @@
 
 #include <pactrain/core/archive.hpp>
 #include <pactrain/policy/block_magnitude.hpp>
+#include <pactrain/policy/by_score.hpp>
+#include <pactrain/policy/cyclic_top_k.hpp>
 #include <pactrain/policy/gradual_magnitude.hpp>
 #include <pactrain/policy/keep_all.hpp>
 #include <pactrain/policy/n_of_m.hpp>
 #include <pactrain/policy/non_zero.hpp>
+#include <pactrain/policy/non_zero_blocks.hpp>
 #include <pactrain/policy/one_shot_magnitude.hpp>
 #include <pactrain/policy/pruned.hpp>
+#include <pactrain/policy/random_block.hpp>
+#include <pactrain/policy/random_k.hpp>
 #include <pactrain/policy/random_pruning.hpp>
+#include <pactrain/policy/rig_l.hpp>
+#include <pactrain/policy/sampled_top_k.hpp>
+#include <pactrain/policy/sidco.hpp>
 #include <pactrain/policy/threshold.hpp>
 #include <pactrain/policy/top_k.hpp>
 #include <pactrain/policy/track_zeros.hpp>
@@ -197,10 +205,38 @@ void shared_answers_do_not_depend_on_cuts() {
     check(BlockMagnitude<5>{.weights = net.weights, .sparsity = 0.6});
     check(KeepAll{});
     check(TrackZeros{});
+    check(RandomK{.fraction = 0.4, .scope = Scope::global});
+    check(RandomBlock{.fraction = 0.4});
+    check(ByScore{.scores = net.weights, .sparsity = 0.6});
+    check(RigL{.weights = net.weights, .sparsity = 0.6, .every = 9, .end = 99});
     std::vector<bool> flags;
     for (const T x : values) flags.push_back(magnitude(x) > magnitude(to<T>(0.5)));
     check(Pruned::from_flags(flags));
   });
+}
+
+/// What policies choose by gradients depends on neither cuts nor executor, estimates included.
+template <Executor E>
+void selections_do_not_depend_on_cuts() {
+  E exec;
+  PlainExecutor plain;
+  for (const std::size_t n : sizes) {
+    CAPTURE(n);
+    const auto values = values_of<float>(2, total(layout(n)));
+    const Net<float, E> net(exec, layout(n), values);
+    const Net<float, PlainExecutor> oracle(plain, layout(n), values);
+    const auto check = [&](const auto& options) {
+      const Flags whole = decided(exec, options, net.model, net.whole(), 3);
+      CHECK(decided(exec, options, net.model, net.shredded(5), 3) == whole);
+      CHECK(decided(plain, options, oracle.model, oracle.shredded(6), 3) == whole);
+    };
+    check(CyclicTopK{.chunk = 10});
+    check(CyclicTopK{.fraction = 0.1, .scope = Scope::global});
+    check(SIDCo{.fraction = 0.01, .stages = 3});
+    check(SIDCo{.fraction = 0.1, .fit = Fit::gamma, .scope = Scope::global});
+    check(SampledTopK{.fraction = 0.02});
+    check(NonZeroBlocks<16>{.threshold = 50});
+  }
 }
 
 /// What is pruned stays pruned, even where pruned weights grow again, and a decision that is taken
@@ -449,6 +485,7 @@ TEST_CASE_TEMPLATE_DEFINE("policy", E, policy_suite) {
   SUBCASE("blocks are pruned exactly") { blocks_are_pruned_exactly<E>(); }
   SUBCASE("thresholds compare exactly") { thresholds_compare_exactly<E>(); }
   SUBCASE("answers do not depend on cuts") { shared_answers_do_not_depend_on_cuts<E>(); }
+  SUBCASE("selections do not depend on cuts") { selections_do_not_depend_on_cuts<E>(); }
   SUBCASE("gradual pruning never takes back") { gradual_pruning_never_takes_back<E>(); }
   SUBCASE("exempt parts are kept whole") { exempt_parts_are_kept_whole<E>(); }
   SUBCASE("failed decisions change nothing") { failed_decisions_change_nothing<E>(); }

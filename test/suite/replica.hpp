@@ -11,6 +11,8 @@
 #include <pactrain/core/model.hpp>
 #include <pactrain/core/options.hpp>
 #include <pactrain/policy/policy.hpp>
+#include <pactrain/policy/random_block.hpp>
+#include <pactrain/policy/random_k.hpp>
 #include <pactrain/sparse_all_reduce.hpp>
 
 #include <doctest/doctest.h>
@@ -39,6 +41,8 @@ struct Combination {
   static constexpr bool remembers = F::active;
   static constexpr bool drops = P::unkept == Unkept::dropped;
   static constexpr bool shared = P::support == Support::shared;
+  /// Its mask is another one in every step.
+  static constexpr bool redraws = std::same_as<P, RandomK> || std::same_as<P, RandomBlock>;
   /// Half values are added in float and rounded once, whatever the codec.
   static constexpr bool lossless = std::same_as<Z, Identity>;
   /// Its wire is made of integers and scales.

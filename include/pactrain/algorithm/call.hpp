@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <pactrain/algorithm/amplify.hpp>
 #include <pactrain/algorithm/call_base.hpp>
 #include <pactrain/algorithm/call_pieces.hpp>
 #include <pactrain/algorithm/exchange.hpp>
@@ -22,9 +23,8 @@
 
 namespace pactrain {
 
-/// One call of a reducer `R`, from gradient to gradient: the pipeline, written once. It keeps its
-/// scratch memory for the next call. Collectives are started at the same places of the program on
-/// all ranks: in `begin`, in `settle` and in `judge`. `advance` starts none.
+/// One call of a reducer `R`, from gradient to gradient: the pipeline, written once. Collectives
+/// start at the same places on all ranks: in `begin`, `settle` and `judge`, none in `advance`.
 template <class R, GradientValue T>
 class Call final : public CallBase {
   using E = typename R::executor_type;
@@ -103,8 +103,7 @@ class Call final : public CallBase {
     active_ = true;
     judged_ = false;
     or_close([&] {
-      report_ = {};
-      report_.step = r_.step();
+      report_ = {.step = r_.step()};
       trouble_ = trouble;
       flags_span_ = flags_.template take<std::uint32_t>(exec_, 2);
       exec_.for_each(2, kernel::Fill<std::uint32_t>{flags_span_.data(), 0});
@@ -149,11 +148,11 @@ class Call final : public CallBase {
                     [&](std::size_t part) { return r_.keeper_.slot(part); });
   }
 
-  /// Packs, and looks for what no rank may pass over. One rank alone only looks, where the values
-  /// would come back as they went.
+  /// Packs, and looks for what no rank may pass over; one rank alone may only look.
   void pack_kept() {
     const StageTimer timer(exec_, "pack", report_.seconds.pack);
-    local_ = comm_.size() == 1 && is_in_place<typename R::codec_type> && !remembers;
+    local_ = comm_.size() == 1 && is_in_place<typename R::codec_type> && !remembers &&
+             !is_amplified(r_.policy_);
     std::uint32_t* const non_finite = flags_span_.data() + kernel::non_finite_flag;
     std::uint32_t* const stray = flags_span_.data() + kernel::stray_flag;
     if (!local_) packed_ = packed_buffer_.template take<S>(exec_, pieces_.packed() + 1);
@@ -170,6 +169,7 @@ class Call final : public CallBase {
       }
       if (learned) find_stray(exec_, r_.keeper_.mask(), source, stray, scratch_);
     });
+    amplify(exec_, r_.keeper_.policy(), pieces_.parts(), packed_);
   }
   void send() {
     if (local_) return;
@@ -187,6 +187,7 @@ class Call final : public CallBase {
   void decide(Wait wait) {
     report_.path = local_ ? Path::local : Path::packed;
     report_.kept = local_ ? pieces_.packed() : coded_.kept();
+    report_.quality = coded_.quality() ? coded_.quality() : r_.keeper_.quality();
     const bool stray = read_flags();
     // The NaN that flags a non-finite value in a float wire hides the strays of other ranks.
     const bool hidden = report_.non_finite && carries_non_finite;
@@ -202,17 +203,11 @@ class Call final : public CallBase {
     }
   }
   bool read_flags() {
-    std::uint32_t flags[2];
-    exec_.read(as_const_span(flags_span_), std::span<std::uint32_t>(flags));
-    if (flags[kernel::non_finite_flag] != 0) {  // or a rank's call was wrong
-      const SentMeter<C> meter(comm_, report_.bytes_sent);
-      if (r_.options_.non_finite == NonFinite::reject) {
-        refuse(exec_, comm_, r_.keeper_.model(), pieces_.source(), r_.step(), trouble_);
-      }
-      refuse_trouble(exec_, comm_, trouble_);
-      report_.non_finite = looks();
-    }
-    return flags[kernel::stray_flag] != 0;
+    const SentMeter<C> meter(comm_, report_.bytes_sent);
+    const UnitedFlags flags = accept(exec_, comm_, flags_span_, r_.keeper_.model(),
+                                     pieces_.source(), r_.step(), trouble_, r_.options_.non_finite);
+    if (flags.non_finite) report_.non_finite = looks();
+    return flags.stray;
   }
   /// A float wire carries what is not finite; scaled integers do not.
   static constexpr bool carries_non_finite =
@@ -233,6 +228,7 @@ class Call final : public CallBase {
              static_cast<std::uint32_t*>(nullptr), scratch_);
       }
     });
+    amplify(exec_, r_.keeper_.policy(), pieces_.parts(), kept);
     if (!all) exec_.for_each(n, kernel::Convert<S, T>{kept.data(), values.data()});
     exec_.for_each(2, kernel::Fill<std::uint32_t>{flags_span_.data(), 0});  // all ranks know them
     plain_.start(exec_, comm_, call_, {mean(), looks(), false, remembers}, values, flags_span_,
@@ -265,12 +261,15 @@ class Call final : public CallBase {
   /// The residual takes in what was not conveyed, and the policy sees what was reduced.
   void commit() {
     const StageTimer timer(exec_, "commit", report_.seconds.commit);
-    if constexpr (remembers) {
-      const auto conveyed = report_.path == Path::packed ? coded_.conveyed() : plain_.conveyed();
-      remember<drops>(exec_, r_.keeper_, pieces_, conveyed, report_.path == Path::dense,
-                      r_.feedback_, r_.step());
-    }
-    if (report_.path == Path::packed) coded_.commit(exec_, r_.step());
+    const auto settle_with = [&](auto& exchange) {
+      if constexpr (remembers) {
+        remember<drops>(exec_, r_.keeper_, pieces_, exchange, report_.path == Path::dense,
+                        r_.feedback_, r_.step());
+      }
+      exchange.commit(exec_, r_.step());
+    };
+    if (report_.path == Path::packed) settle_with(coded_);
+    else settle_with(plain_);
     r_.keeper_.observe(exec_, pieces_.gradient(), r_.step());
   }
 

@@ -68,6 +68,8 @@ class CallPieces {
   void compensate(E& exec, bool nothing, FeedbackOn& feedback) {
     constexpr bool remembers =
         requires(Piece<T> from, S* to) { feedback.compensate(exec, from, to); };
+    const std::span<const Piece<T>> measured(gradient_.data(), nothing ? 0 : gradient_.size());
+    if constexpr (requires { feedback.measure(exec, measured); }) feedback.measure(exec, measured);
     std::span<T> zeros;
     if (nothing) {
       zeros = zeros_buffer_.template take<T>(exec, entries_);

@@ -10,12 +10,14 @@
 #include <pactrain/core/report.hpp>
 #include <pactrain/core/value_type.hpp>
 #include <pactrain/kernel/cast.hpp>
+#include <pactrain/kernel/everything.hpp>
 #include <pactrain/kernel/flags.hpp>
 #include <pactrain/kernel/pack.hpp>
 
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -84,6 +86,20 @@ class ExchangeBase {
     else return packed_.size();
   }
 
+  /// What was chosen of the packed values: predicates on their slots, counts by parts.
+  [[nodiscard]] auto chosen() const {
+    if constexpr (requires { codec_.chosen(); }) return codec_.chosen();
+    else return kernel::Always{};
+  }
+  [[nodiscard]] std::size_t chosen_in(std::size_t part, std::size_t n) const {
+    if constexpr (requires { codec_.chosen_in(part); }) return codec_.chosen_in(part);
+    else return n;
+  }
+  /// What the codec says of its own estimate, if it makes one.
+  [[nodiscard]] std::optional<double> quality() const {
+    if constexpr (requires { codec_.quality(); }) return codec_.quality();
+    else return {};
+  }
   /// The step was accepted.
   void commit(E&, Step) {}
 

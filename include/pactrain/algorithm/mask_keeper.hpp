@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -44,6 +45,11 @@ class MaskKeeper {
   [[nodiscard]] const Model& model() const noexcept { return model_; }
   [[nodiscard]] const MaskOn& mask() const noexcept { return masks_[current_]; }
   [[nodiscard]] PolicyOn& policy() noexcept { return policy_; }
+  /// What the policy says of its own estimate in this step, if it says anything.
+  [[nodiscard]] std::optional<double> quality() const {
+    if constexpr (requires { policy_.quality(); }) return policy_.quality();
+    else return {};
+  }
   /// Is there a mask yet?
   [[nodiscard]] bool stands() const noexcept { return stands_; }
   /// Has it changed since the last commit?
@@ -87,7 +93,7 @@ class MaskKeeper {
       try {
         agree(exec, comm, std::span<const Statement>(statements), trouble, locate);
       } catch (...) {
-        if (proposed && trouble.empty()) retract();
+        retract();
         if (!agreed_ && introduced_) set_model({});
         throw;
       }
@@ -111,15 +117,15 @@ class MaskKeeper {
   void restart() {
     if constexpr (requires { policy_.restart(); }) policy_.restart();
   }
-  /// A learning policy sees what was reduced.
+  /// A policy that wants to sees what was reduced.
   template <class T>
   void observe(E& exec, std::span<const Piece<T>> reduced, Step step) {
-    if constexpr (is_learned<Policy>) {
+    if constexpr (requires { policy_.observe(exec, model_, reduced, step); }) {
       policy_.observe(exec, model_, reduced, step);
     }
   }
   /// The step was accepted: the mask is final.
-  void commit() noexcept { changed_ = false; }
+  void commit() noexcept { changed_ = prepared_ = false; }
   /// The step was refused: the mask before it stands again.
   void roll_back(E& exec) {
     if (!changed_) return;
@@ -172,9 +178,12 @@ class MaskKeeper {
   }
 
  private:
-  /// The policy's last decision does not count.
+  /// The policy's last decision does not count, if it made one since the last commit.
   void retract() {
-    if constexpr (requires { policy_.retract(); }) policy_.retract();
+    if constexpr (requires { policy_.retract(); }) {
+      if (prepared_) policy_.retract();
+    }
+    prepared_ = false;
   }
   void set_model(Model model) {
     model_ = std::move(model);
@@ -204,12 +213,14 @@ class MaskKeeper {
       if constexpr (Policy::support == Support::shared) {
         const std::span<const Piece<const float>> whole(whole_);
         policy_.prepare(exec, model_, whole, step);
+        prepared_ = true;
         assign(exec, mask, whole);
       } else {
         if constexpr (Policy::support == Support::led) {
           if (comm.rank() != policy_.leader(step, comm.size())) return {};
         }
         policy_.prepare(exec, model_, gradient, step);
+        prepared_ = true;
         assign(exec, mask, gradient);
       }
     } catch (const std::exception& error) {  // or the other ranks would wait for this one
@@ -238,6 +249,7 @@ class MaskKeeper {
   std::vector<std::size_t> slots_;
   std::uint64_t revision_ = 0;
   bool stands_ = false, agreed_ = false, changed_ = false, introduced_ = false;
+  bool prepared_ = false;  ///< has the policy decided since the last commit?
   std::pair<std::uint64_t, bool> before_{0, false};
 };
 

@@ -6,10 +6,13 @@
 #include <pactrain/core/error.hpp>
 #include <pactrain/core/executor.hpp>
 #include <pactrain/core/model.hpp>
+#include <pactrain/core/options.hpp>
 #include <pactrain/kernel/bits.hpp>
+#include <pactrain/kernel/flags.hpp>
 #include <pactrain/kernel/pack.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -63,6 +66,25 @@ template <Executor E, class C, class S>
                      where +
                      "); gradient, residual, mask and step are as they were: lower the loss scale "
                      "or the learning rate, or set non_finite to propagate or ignore");
+}
+
+/// What the flags of a call say once they are all ranks'.
+struct UnitedFlags {
+  bool non_finite, stray;
+};
+
+/// Reads them, and refuses the step where a rank's call was wrong, or where a value is not finite
+/// and the rule is to reject it. Collective if a flag is set; waits.
+template <Executor E, class C, class S>
+UnitedFlags accept(E& exec, C& comm, std::span<const std::uint32_t> flags, const Model& model,
+                   std::span<const Piece<const S>> source, Step step, const std::string& trouble,
+                   NonFinite rule) {
+  std::uint32_t host[2];
+  exec.read(flags, std::span<std::uint32_t>(host));
+  const bool non_finite = host[kernel::non_finite_flag] != 0;  // or a rank's call was wrong
+  if (non_finite && rule == NonFinite::reject) refuse(exec, comm, model, source, step, trouble);
+  if (non_finite) refuse_trouble(exec, comm, trouble);
+  return {non_finite, host[kernel::stray_flag] != 0};
 }
 
 }  // namespace pactrain

@@ -13,6 +13,22 @@
 
 namespace pactrain {
 
+namespace kernel {
+/// Which positions' accounts are closed by a step, as `feedback.hpp` says: of those that the mask
+/// keeps the ones that `chosen` tells by their slots, and all that it does not keep where
+/// `pruned`.
+template <class Keep, class Chosen>
+struct Closed {
+  Keep keep;
+  Chosen chosen;
+  bool some, pruned;
+  PACTRAIN_FN bool operator()(std::size_t position) const {
+    if (!keep(position)) return pruned;
+    return some && chosen(keep.slot(position));
+  }
+};
+}  // namespace kernel
+
 /// Takes from `piece`, whose values are `missed`, what its slots in `set` conveyed; `conveyed`
 /// holds slot `base` first.
 template <Executor E, class Set, class S, class A>
@@ -24,10 +40,12 @@ void deduct(E& exec, const Set& set, const Piece<const S>& piece, std::span<S> m
 
 /// The residual takes in what a call did not convey. What a policy drops is not missed, and where
 /// its mask has changed, the residual of all that it prunes goes. `dense`: the mask was found wrong
-/// and not used, so nothing was dropped.
-template <bool drops, Executor E, class Keeper, class Pieces, class A, class FeedbackOn>
-void remember(E& exec, const Keeper& keeper, const Pieces& pieces, std::span<A> conveyed,
+/// and not used, so nothing was dropped. `exchange` says what was conveyed, and what was chosen to
+/// be.
+template <bool drops, Executor E, class Keeper, class Pieces, class Exchange, class FeedbackOn>
+void remember(E& exec, const Keeper& keeper, const Pieces& pieces, const Exchange& exchange,
               bool dense, FeedbackOn& feedback, Step step) {
+  const auto conveyed = exchange.conveyed();
   pieces.each([&](const auto&, const auto& source, const auto& place, std::size_t at) {
     const auto missed = pieces.sums().subspan(at, source.size);
     if (dense) {
@@ -37,7 +55,18 @@ void remember(E& exec, const Keeper& keeper, const Pieces& pieces, std::span<A> 
       deduct(exec, keeper.mask(), source, missed, conveyed.data() + place.first,
              keeper.slot(place.part));
     }
-    feedback.commit(exec, source.first, as_const_span(missed), step);
+    // Selected before others: by the policy where that does not prune, and by the codec.
+    const std::size_t candidates = drops ? place.size : keeper.model().parts()[source.part].size;
+    const bool some = exchange.chosen_in(source.part, place.size) < candidates;
+    const kernel::Closed closed{keeper.mask().keep(), exchange.chosen(), !dense && some,
+                                !dense && drops};
+    if constexpr (requires {
+                    feedback.commit(exec, source.first, as_const_span(missed), closed, step);
+                  }) {
+      feedback.commit(exec, source.first, as_const_span(missed), closed, step);
+    } else {
+      feedback.commit(exec, source.first, as_const_span(missed), step);
+    }
   });
   if (drops && !dense && keeper.changed()) {
     feedback.residual(exec, [&](auto residual) { keeper.mask().clear(exec, 0, residual); });

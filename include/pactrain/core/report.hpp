@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 namespace pactrain {
 
@@ -60,7 +61,9 @@ struct Report {
   std::uint64_t dense_bytes = 0;  ///< what the dense sum would have sent
   Path path = Path::packed;
   bool non_finite = false;  ///< an infinity or a NaN was seen, on some rank
-  Stages seconds;
+  /// Entries that this rank's policy chose over entries that it aimed at, where it estimates.
+  std::optional<double> quality{};
+  Stages seconds{};
 
   /// Takes in what another call of the same step did. The path is the last in its list.
   Report& operator+=(const Report& other) {
@@ -71,6 +74,7 @@ struct Report {
     dense_bytes += other.dense_bytes;
     path = std::max(path, other.path);
     non_finite = non_finite || other.non_finite;
+    if (other.quality) quality = other.quality;
     seconds += other.seconds;
     return *this;
   }

@@ -27,11 +27,15 @@ concept Remembers = std::constructible_from<O, const F&> &&
                              std::span<const float> missed, Writer& writer, Reader& reader) {
                       feedback.template resize<float>(exec, std::size_t{});
                       feedback.compensate(exec, piece, out);
-                      feedback.commit(exec, std::size_t{}, missed, Step{});
                       feedback.residual(exec, archetype::SeeResidual{});
                       feedback.save(exec, writer);
                       feedback.load(exec, reader);
-                    };
+                    } &&
+                    (requires(O& feedback, E& exec, std::span<const float> missed) {
+                      feedback.commit(exec, std::size_t{}, missed, Step{});
+                    } || requires(O& feedback, E& exec, std::span<const float> missed) {
+                      feedback.commit(exec, std::size_t{}, missed, archetype::Keep{}, Step{});
+                    });
 }  // namespace detail
 
 /// What is REMEMBERED of what was not conveyed, by parameter: dense over the model, so that neither
@@ -41,7 +45,13 @@ concept Remembers = std::constructible_from<O, const F&> &&
 /// then nothing else is needed. Otherwise `on<E>` has
 /// - `on(options)`; `resize(exec, size)`: the residual of a model of that size, zero;
 /// - `compensate(exec, piece, out)`: out = gradient + residual, in `arithmetic_t` of the gradient;
-/// - `commit(exec, first, missed, step)`: takes in what entries first ... did not convey;
+/// - `commit(exec, first, missed, step)`: takes in what entries first ... did not convey; or
+///   `commit(exec, first, missed, closed, step)`, where `closed(position)` tells the entries that
+///   were selected before others of their part, and those that are pruned: what they remember
+///   beyond `missed` ends here. In a part that is kept whole no entry is selected before others;
+/// - optionally `measure(exec, pieces)`: before a call's pieces are compensated, those of whole
+///   parameters, in order (none for a rank that contributes nothing);
+/// - optionally `serve(ranks)`: after construction, over how many ranks is reduced;
 /// - `residual(exec, f)`: calls f(std::span<R>) with the stored residual, for clearing;
 /// - `save(exec, writer)`, `load(exec, reader)`.
 template <class F, class E>

@@ -16,6 +16,12 @@ struct Everything {
   PACTRAIN_FN Word word(std::size_t index) const {
     return between(index * word_bits, index * word_bits, size);
   }
+  PACTRAIN_FN std::size_t slot(std::size_t position) const { return position; }
+};
+
+/// Yes to every question.
+struct Always {
+  PACTRAIN_FN bool operator()(std::size_t) const { return true; }
 };
 
 /// Calls f(slot, position) for position `first + i`, whose slot is itself.

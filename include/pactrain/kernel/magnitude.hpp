@@ -63,16 +63,14 @@ struct CountAtLeast {
   }
 };
 
-/// 1 for entries that take part and whose magnitude is `bar`; entry `begin` comes first.
+/// 1 for entries that take part and whose magnitude is `bar`.
 template <class T>
 struct CountEqual {
   const T* x;
   Among among;
   bits_t<T> bar;
-  std::size_t begin = 0;
   PACTRAIN_FN std::size_t operator()(std::size_t i) const {
-    return static_cast<std::size_t>(magnitude(x[begin + i]) == bar) &
-           static_cast<std::size_t>(among(begin + i));
+    return static_cast<std::size_t>(magnitude(x[i]) == bar) & static_cast<std::size_t>(among(i));
   }
 };
 

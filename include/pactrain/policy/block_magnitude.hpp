@@ -8,6 +8,7 @@
 #include <pactrain/policy/kept_bits.hpp>
 #include <pactrain/policy/policy.hpp>
 #include <pactrain/policy/ranking.hpp>
+#include <pactrain/policy/sparsity.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -62,7 +63,7 @@ struct BlockMagnitude {
   static_assert(B > 0, "BlockMagnitude<B> prunes blocks of B entries: B >= 1");
 
   Values weights;                        ///< in the executor's memory, read when `step` is reached
-  double sparsity = 0;                   ///< the share of blocks that is pruned, in [0, 1)
+  Sparsity sparsity = 0;                 ///< the share of blocks that is pruned, as `Sparsity` says
   Step step = 0;                         ///< everything is kept before this step
   Scope scope = Scope::per_parameter;    ///< where blocks are ranked
   std::vector<std::string> exempt = {};  ///< parts kept whole
@@ -71,7 +72,7 @@ struct BlockMagnitude {
   static constexpr Unkept unkept = Unkept::dropped;
   [[nodiscard]] std::uint64_t fingerprint() const {
     Fingerprint options;
-    options(B)(sparsity)(step)(scope);
+    sparsity.add_to(options(B)(step)(scope));
     add_names(options, exempt);
     return options.value();
   }
@@ -81,7 +82,7 @@ struct BlockMagnitude {
    public:
     explicit on(const BlockMagnitude& options) : options_(options) {
       expects_weights(options.weights);
-      expects_sparsity(options.sparsity, "the sparsity");
+      options.sparsity.expect_valid("the sparsity", options.scope);
       whole_ = exempt_parts(model_of(options.weights), options.exempt);
     }
 
@@ -113,6 +114,8 @@ struct BlockMagnitude {
       }
       auto scores = scores_.template take<double>(exec, total);
       std::vector<Ranked<double>> runs;
+      std::vector<std::size_t> parts;
+      options_.sparsity.expect_fits(model);
       for (std::size_t i = 0; i < whole_.size(); ++i) {
         if (whole_[i]) continue;
         const auto values = options_.weights.template as<W>(i);
@@ -120,9 +123,10 @@ struct BlockMagnitude {
         exec.for_each(blocks,
                       kernel::BlockScores<W, B>{values.data(), values.size(), scores.data()});
         runs.push_back({scores.first(blocks), {}});
+        parts.push_back(i);
         scores = scores.subspan(blocks);
       }
-      const auto cuts = cuts_at(exec, std::span<const Ranked<double>>(runs), options_.scope,
+      const auto cuts = cuts_at(exec, std::span<const Ranked<double>>(runs), parts, options_.scope,
                                 options_.sparsity, scratch_);
 
       kept_.begin(exec, model.size());

@@ -5,6 +5,7 @@
 #include <pactrain/core/archive.hpp>
 #include <pactrain/core/error.hpp>
 #include <pactrain/core/model.hpp>
+#include <pactrain/policy/fraction.hpp>
 #include <pactrain/policy/magnitude_ranking.hpp>
 #include <pactrain/policy/policy.hpp>
 

@@ -7,6 +7,7 @@
 #include <pactrain/policy/exempt.hpp>
 #include <pactrain/policy/kept_bits.hpp>
 #include <pactrain/policy/ranking.hpp>
+#include <pactrain/policy/sparsity.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -44,8 +45,9 @@ class MagnitudeRanking {
   }
   /// The share `sparsity` is pruned at this revision. Waits. Throws `PreconditionError`; then
   /// nothing has changed. Precondition: the sparsity does not fall as the revision grows.
-  void prune(E& exec, const Model& model, double sparsity, std::uint64_t revision) {
+  void prune(E& exec, const Model& model, const Sparsity& sparsity, std::uint64_t revision) {
     expects_layout(weights_, model);
+    sparsity.expect_fits(model);
     with_gradient_type(weights_.type(),
                        [&]<class T>() { prune_as<T>(exec, model, sparsity, revision); });
   }
@@ -70,7 +72,7 @@ class MagnitudeRanking {
 
  private:
   template <class T>
-  void prune_as(E& exec, const Model& model, double sparsity, std::uint64_t revision) {
+  void prune_as(E& exec, const Model& model, const Sparsity& sparsity, std::uint64_t revision) {
     const bool again = revision == revision_;
     const bool fresh = revision < revision_;
     const KeptBits<E>& before = again ? earlier_ : kept_;
@@ -84,7 +86,8 @@ class MagnitudeRanking {
       runs.push_back({values, fresh ? kernel::Among{} : before.from(first)});
       parts.push_back(part);
     }
-    const auto cuts = cuts_at(exec, std::span<const Ranked<T>>(runs), scope_, sparsity, scratch_);
+    const auto cuts =
+        cuts_at(exec, std::span<const Ranked<T>>(runs), parts, scope_, sparsity, scratch_);
 
     next_.begin(exec, model.size());
     for (std::size_t part = 0; part < exempt_.size(); ++part) {

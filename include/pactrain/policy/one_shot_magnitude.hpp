@@ -6,6 +6,7 @@
 #include <pactrain/core/model.hpp>
 #include <pactrain/policy/magnitude_ranking.hpp>
 #include <pactrain/policy/policy.hpp>
+#include <pactrain/policy/sparsity.hpp>
 
 #include <cstdint>
 #include <span>
@@ -24,7 +25,7 @@ namespace pactrain {
 /// them, when the decision falls.
 struct OneShotMagnitude {
   Values weights;                        ///< in the executor's memory, read when `step` is reached
-  double sparsity = 0;                   ///< the share that is pruned, in [0, 1)
+  Sparsity sparsity = 0;                 ///< the share that is pruned, of all or of each part
   Step step = 0;                         ///< everything is kept before this step
   Scope scope = Scope::per_parameter;    ///< where weights are ranked
   std::vector<std::string> exempt = {};  ///< parts kept whole
@@ -33,7 +34,7 @@ struct OneShotMagnitude {
   static constexpr Unkept unkept = Unkept::dropped;
   [[nodiscard]] std::uint64_t fingerprint() const {
     Fingerprint options;
-    options(sparsity)(step)(scope);
+    sparsity.add_to(options(step)(scope));
     add_names(options, exempt);
     return options.value();
   }
@@ -49,7 +50,7 @@ class OneShotMagnitude::on {
       : sparsity_(options.sparsity),
         step_(options.step),
         ranking_(options.weights, options.scope, options.exempt) {
-    expects_sparsity(sparsity_, "the sparsity");
+    sparsity_.expect_valid("the sparsity", options.scope);
   }
 
   [[nodiscard]] std::uint64_t revision(Step now) const { return now < step_ ? 0 : 1; }
@@ -70,7 +71,7 @@ class OneShotMagnitude::on {
   void load(E& exec, const Model& model, Reader& reader) { ranking_.load(exec, model, reader); }
 
  private:
-  double sparsity_;
+  Sparsity sparsity_;
   Step step_;
   MagnitudeRanking<E> ranking_;
 };

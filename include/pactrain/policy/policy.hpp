@@ -52,10 +52,16 @@ concept KeepPredicate = std::is_trivially_copyable_v<F> && std::predicate<const 
 ///   must then be decided as if for the first time;
 /// - `keep(piece)`: a `KeepPredicate` on indices 0 ... piece.size - 1 of the piece. For local
 ///   policies the piece is one that was prepared; others answer for any piece of the model;
+/// - optionally `gain(part)` (as `has_gain`): what packed values of a part are multiplied by. Such
+///   options have `unbiased`, a bool: true where a gain may differ from 1; no feedback goes with
+///   it;
+/// - optionally `quality()`, a std::optional<double>: achieved over wanted number of entries of the
+///   decision prepared last, for `Report`;
 /// - optionally `retract()` where the decision prepared last was refused: the one before it stands;
 /// - optionally `observe(exec, model, reduced, step)` after an accepted step, for policies that
-///   learn from reduced gradients: parts whole, each once a step; `restart()`, before it, where a
-///   stray was found;
+///   learn from reduced gradients: parts whole, each once a step (of `learned` ones the whole model
+///   in one call). It may write to them: they are the call's result. `restart()`, before it, where
+///   a stray was found;
 /// - optionally `save(exec, writer)` and `load(exec, model, reader)`, which throws `StateError`.
 template <class P, class E>
 concept PruningPolicy =
@@ -74,6 +80,12 @@ concept PruningPolicy =
 /// Must this policy's unkept entries be proved zero at every step?
 template <class P>
 inline constexpr bool is_learned = requires { requires P::learned; };
+
+/// Does the state of a policy, an `on<E>`, say what its values are multiplied by?
+template <class PolicyOn>
+concept has_gain = requires(const PolicyOn& policy, std::size_t part) {
+  { policy.gain(part) } -> std::same_as<double>;
+};
 
 /// Where a ranking by magnitude is made.
 enum class Scope {

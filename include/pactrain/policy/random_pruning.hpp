@@ -3,15 +3,16 @@
 #pragma once
 
 #include <pactrain/core/archive.hpp>
+#include <pactrain/core/buffer.hpp>
 #include <pactrain/core/model.hpp>
-#include <pactrain/core/random.hpp>
+#include <pactrain/kernel/random_scores.hpp>
 #include <pactrain/policy/exempt.hpp>
 #include <pactrain/policy/kept_bits.hpp>
 #include <pactrain/policy/policy.hpp>
 #include <pactrain/policy/ranking.hpp>
+#include <pactrain/policy/sparsity.hpp>
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -19,24 +20,6 @@
 #include <vector>
 
 namespace pactrain {
-
-namespace kernel {
-
-/// Scores of the entries 4 * block ... 4 * block + 3 of a part: random bits as the bits of a
-/// non-negative, finite float, so that what ranks magnitudes ranks them.
-struct RandomScores {
-  Random random;
-  std::size_t part, n;
-  float* scores;
-  PACTRAIN_FN void operator()(std::size_t block) const {
-    const auto words = random_words(random, part, block);
-    for (std::size_t i = 0; i < 4 && 4 * block + i < n; ++i) {
-      scores[4 * block + i] = bits_as<float>(words[i] >> 2);
-    }
-  }
-};
-
-}  // namespace kernel
 
 /// Prunes a random share of every parameter, the same on all ranks: the baseline that any other
 /// policy has to beat.
@@ -47,7 +30,7 @@ struct RandomScores {
 /// Throws `PreconditionError` for a sparsity outside [0, 1) and for an unknown exempt name.
 struct RandomPruning {
   Values weights = {};                   ///< optional; only their names and sizes are used
-  double sparsity = 0;                   ///< the share that is pruned, in [0, 1)
+  Sparsity sparsity = 0;                 ///< the share that is pruned, of all or of each part
   std::uint64_t seed = 0;                ///< another seed, another set
   Step step = 0;                         ///< everything is kept before this step
   std::vector<std::string> exempt = {};  ///< parts kept whole
@@ -56,7 +39,7 @@ struct RandomPruning {
   static constexpr Unkept unkept = Unkept::dropped;
   [[nodiscard]] std::uint64_t fingerprint() const {
     Fingerprint options;
-    options(sparsity)(seed)(step);
+    sparsity.add_to(options(seed)(step));
     add_names(options, exempt);
     return options.value();
   }
@@ -69,7 +52,7 @@ template <Executor E>
 class RandomPruning::on {
  public:
   explicit on(const RandomPruning& options) : options_(options) {
-    expects_sparsity(options.sparsity, "the sparsity");
+    options.sparsity.expect_valid("the sparsity", Scope::per_parameter);
     if (!options.weights.empty()) {
       static_cast<void>(exempt_parts(model_of(options.weights), options.exempt));
     }
@@ -79,6 +62,7 @@ class RandomPruning::on {
   template <class T>
   void prepare(E& exec, const Model& model, std::span<const Piece<T>>, Step now) {
     const auto whole = exempt_parts(model, options_.exempt);
+    options_.sparsity.expect_fits(model);
     if (now < options_.step) {
       kept_.keep_all();
       return;
@@ -97,8 +81,8 @@ class RandomPruning::on {
       exec.for_each((part.size + 3) / 4,
                     kernel::RandomScores{{options_.seed, 0}, i, part.size, scores.data()});
       const Ranked<float> run{scores, {}};
-      const auto cuts =
-          cuts_at(exec, std::span(&run, 1), Scope::per_parameter, options_.sparsity, scratch_);
+      const auto cuts = cuts_at(exec, std::span(&run, 1), std::span<const std::size_t>(&i, 1),
+                                Scope::per_parameter, options_.sparsity, scratch_);
       kept_.assign(exec, part.first, part.size,
                    kernel::KeepLargest<float>{scores.data(), {}, cuts[0]});
     }

@@ -2,21 +2,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <pactrain/algorithm/select_largest.hpp>
 #include <pactrain/core/archive.hpp>
+#include <pactrain/core/buffer.hpp>
 #include <pactrain/core/error.hpp>
 #include <pactrain/core/model.hpp>
+#include <pactrain/policy/cut_lines.hpp>
 #include <pactrain/policy/exempt.hpp>
 #include <pactrain/policy/fraction.hpp>
 #include <pactrain/policy/policy.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace pactrain {
@@ -54,10 +54,7 @@ class TopK::on {
     expects(options.fraction.has_value() != options.k.has_value(), [] {
       return "TopK needs either a fraction or a k; write {.fraction = 0.01} or {.k = 1000}";
     });
-    expects(options.fraction.value_or(1) > 0 && options.fraction.value_or(1) <= 1, [&] {
-      return "the fraction is " + std::to_string(*options.fraction) +
-             " (it is the share of entries that is kept); choose one in (0, 1]";
-    });
+    expects_fraction(options.fraction.value_or(1));
     expects(options.k.value_or(1) > 0,
             [] { return "k is 0 (nothing would ever be sent); choose k >= 1"; });
   }
@@ -65,59 +62,24 @@ class TopK::on {
   [[nodiscard]] std::uint64_t revision(Step) const { return 0; }
   template <class T>
   void prepare(E& exec, const Model& model, std::span<const Piece<T>> gradient, Step) {
-    using V = std::remove_const_t<T>;
-    const auto whole = exempt_parts(model, options_.exempt);
-    std::vector<Piece<T>> pieces;
-    for (const Piece<T>& piece : gradient) {
-      if (!whole[piece.part]) pieces.push_back(piece);
-    }
-    std::ranges::sort(pieces, {}, &Piece<T>::first);  // ties go by index, however pieces come
-    std::vector<Ranked<V>> runs;
-    for (const Piece<T>& piece : pieces) runs.push_back({piece.values(), {}});
-    std::vector<kernel::Cut<V>> cuts(runs.size());
-
-    std::vector<Line> lines(model.parts().size());
-    for (std::size_t begin = 0; begin < pieces.size();) {
-      std::size_t end = begin, n = 0;
-      for (; end < pieces.size() &&
-             (options_.scope == Scope::global || pieces[end].part == pieces[begin].part);
-           ++end) {
-        n += pieces[end].size;
-      }
-      const std::size_t count = end - begin;
-      select_largest(exec, std::span<const Ranked<V>>(runs).subspan(begin, count), kept_of(n),
-                     std::span(cuts).subspan(begin, count), scratch_);
-      std::size_t ties_end = std::numeric_limits<std::size_t>::max();
-      for (std::size_t i = end; i-- > begin;) {
-        if (cuts[i].below < pieces[i].size) ties_end = pieces[i].first + cuts[i].below;
-      }
-      for (; begin < end; ++begin) lines[pieces[begin].part] = {cuts[begin].bar, ties_end};
-    }
+    CutLines lines;
+    lines.begin(model.parts().size());
+    each_group(gradient, exempt_parts(model, options_.exempt), options_.scope == Scope::global,
+               [&](std::span<const Piece<T>> pieces, std::size_t) {
+                 const std::size_t n = entries_of(pieces);
+                 const std::size_t k = options_.k ? *options_.k : kept_of(n, *options_.fraction);
+                 lines.set_largest(exec, pieces, k, scratch_);
+               });
     lines_ = std::move(lines);
   }
   template <class T>
   [[nodiscard]] auto keep(const Piece<T>& piece) const {
-    using V = std::remove_const_t<T>;
-    const Line& line = lines_[piece.part];
-    const std::size_t below = std::max(line.ties_end, piece.first) - piece.first;
-    return kernel::KeepLargest<V>{piece.data, {}, {static_cast<bits_t<V>>(line.bar), below}};
+    return lines_.keep(piece);
   }
 
  private:
-  /// What a part's entries are held against: bits of a magnitude, and the position in the model
-  /// below which ties are kept. A part without one is kept whole.
-  struct Line {
-    std::uint64_t bar = 0;
-    std::size_t ties_end = std::numeric_limits<std::size_t>::max();
-  };
-
-  [[nodiscard]] std::size_t kept_of(std::size_t n) const {
-    if (options_.k) return std::min(*options_.k, n);
-    return std::min(n, std::max<std::size_t>(1, fraction_of(n, *options_.fraction)));
-  }
-
   TopK options_;
-  std::vector<Line> lines_;
+  CutLines lines_;
   Scratch<E> scratch_;
 };
 

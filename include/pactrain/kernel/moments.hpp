@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: 2026 The pactrain authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <pactrain/core/config.hpp>
+#include <pactrain/core/value_type.hpp>
+#include <pactrain/kernel/cast.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace pactrain::kernel {
+
+/// The natural logarithm of a positive, finite, normal number, by additions, products and one
+/// quotient: the same bits wherever those are, which no mathematical library promises.
+PACTRAIN_FN constexpr double natural_log(double x) {
+  const auto bits = bits_as<std::uint64_t>(x);
+  auto exponent = static_cast<std::int64_t>(bits >> 52 & 0x7ff) - 1023;
+  double m = bits_as<double>((bits & 0xfffffffffffffu) | 0x3ff0000000000000u);
+  if (m > 1.4142135623730951) {
+    m *= 0.5;
+    ++exponent;
+  }
+  const double s = (m - 1) / (m + 1), t = s * s;  // ln m = 2 (s + s^3/3 + ...), |s| < 0.172
+  double sum = 0;
+  for (int k = 21; k >= 1; k -= 2) sum = sum * t + 1.0 / k;
+  return 2 * s * sum + static_cast<double>(exponent) * 0.6931471805599453;
+}
+
+/// Sums over the magnitudes that lie above a bar: of what they exceed it by, its square, the
+/// logarithm of the magnitude, and their number.
+struct Moments {
+  double sum = 0, squares = 0, logs = 0;
+  std::uint64_t count = 0;
+};
+
+/// The entries of a part are summed by units of so many, in lanes by their place: an order that
+/// depends on nothing but the part's size, however it is cut into pieces and whatever runs it.
+inline constexpr std::size_t moment_unit = 2048, moment_lanes = 8;
+
+/// A unit's sums on their way.
+struct MomentLanes {
+  double sum[moment_lanes], squares[moment_lanes], logs[moment_lanes];
+  std::uint64_t count;
+};
+
+/// Adds the `n` entries from place `at` of a part on to the lanes of their units: magnitudes above
+/// `bar`, infinities and NaNs left out. A unit that begins before them goes on where it was.
+template <class T>
+struct AddMoments {
+  const T* x;
+  std::size_t at, n;
+  double bar;
+  bool with_logs;
+  MomentLanes* units;  ///< of the part
+  PACTRAIN_FN void operator()(std::size_t i) const {
+    const std::size_t unit = at / moment_unit + i, start = unit * moment_unit;
+    const std::size_t begin = start < at ? at : start;
+    const std::size_t end = at + n < start + moment_unit ? at + n : start + moment_unit;
+    MomentLanes lanes{};
+    if (begin > start) lanes = units[unit];
+    for (std::size_t p = begin; p < end; ++p) {
+      const T value = x[p - at];
+      const double size = static_cast<double>(cast<arithmetic_t<T>>(bits_as<T>(magnitude(value))));
+      if (!(size > bar) || !is_finite(value)) continue;
+      const double over = size - bar;
+      const std::size_t lane = p % moment_lanes;
+      lanes.sum[lane] += over;
+      lanes.squares[lane] += over * over;
+      if (with_logs) lanes.logs[lane] += natural_log(size);
+      ++lanes.count;
+    }
+    units[unit] = lanes;
+  }
+};
+
+/// out[unit] = the sums of its lanes.
+struct FoldMoments {
+  const MomentLanes* units;
+  Moments* out;
+  PACTRAIN_FN void operator()(std::size_t unit) const {
+    const MomentLanes& lanes = units[unit];
+    Moments all;
+    for (std::size_t lane = 0; lane < moment_lanes; ++lane) {
+      all.sum += lanes.sum[lane];
+      all.squares += lanes.squares[lane];
+      all.logs += lanes.logs[lane];
+    }
+    all.count = lanes.count;
+    out[unit] = all;
+  }
+};
+
+}  // namespace pactrain::kernel
