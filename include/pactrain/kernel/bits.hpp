@@ -82,11 +82,29 @@ struct Assign {
     const std::size_t begin = word * word_bits;
     const std::size_t low = begin > first ? begin : first;
     const std::size_t high = begin + word_bits < first + n ? begin + word_bits : first + n;
+    if (high - low == word_bits) {
+      words[word] = whole(low - first);
+      return;
+    }
     Word bits = 0;
     for (std::size_t p = low; p < high; ++p) {
       bits |= static_cast<Word>(keep(p - first) ? 1 : 0) << (p - begin);
     }
     words[word] = (words[word] & ~between(begin, first, first + n)) | bits;
+  }
+
+ private:
+  /// The answers for 64 entries: bytes first, which compilers make by vectors, then bits of these.
+  PACTRAIN_FN Word whole(std::size_t at) const {
+    std::uint8_t kept[word_bits];
+    for (std::size_t i = 0; i < word_bits; ++i) kept[i] = keep(at + i) ? 1 : 0;
+    Word bits = 0;
+    for (std::size_t byte = 0; byte < word_bits / 8; ++byte) {
+      Word eight = 0;
+      for (std::size_t i = 0; i < 8; ++i) eight |= static_cast<Word>(kept[8 * byte + i]) << 8 * i;
+      bits |= (eight * 0x0102040810204080u >> 56) << 8 * byte;
+    }
+    return bits;
   }
 };
 

@@ -59,18 +59,38 @@ struct AddMoments {
     const std::size_t end = at + n < start + moment_unit ? at + n : start + moment_unit;
     MomentLanes lanes{};
     if (begin > start) lanes = units[unit];
-    for (std::size_t p = begin; p < end; ++p) {
-      const T value = x[p - at];
-      const double size = static_cast<double>(cast<arithmetic_t<T>>(bits_as<T>(magnitude(value))));
-      if (!(size > bar) || !is_finite(value)) continue;
-      const double over = size - bar;
-      const std::size_t lane = p % moment_lanes;
-      lanes.sum[lane] += over;
-      lanes.squares[lane] += over * over;
-      if (with_logs) lanes.logs[lane] += natural_log(size);
-      ++lanes.count;
-    }
+    std::size_t p = begin;
+    for (; p < end && p % moment_lanes != 0; ++p) add<1>(lanes, p);
+    for (; p + moment_lanes <= end; p += moment_lanes) add<moment_lanes>(lanes, p);
+    for (; p < end; ++p) add<1>(lanes, p);
     units[unit] = lanes;
+  }
+
+ private:
+  /// Adds `count` entries from place `p` on, none of which share a lane: without branches, so that
+  /// compilers use vectors; what takes no part adds zero.
+  template <std::size_t count>
+  PACTRAIN_FN void add(MomentLanes& lanes, std::size_t p) const {
+    using A = arithmetic_t<T>;
+    const std::size_t lane = count == 1 ? p % moment_lanes : 0;
+    double size[count];
+    bool in[count];
+    for (std::size_t j = 0; j < count; ++j) {
+      const T value = x[p - at + j];
+      size[j] = static_cast<double>(cast<A>(bits_as<T>(magnitude(value))));
+      in[j] = size[j] > bar && is_finite(value);
+    }
+    std::uint64_t found = 0;
+    for (std::size_t j = 0; j < count; ++j) {
+      const double over = in[j] ? size[j] - bar : 0.0;
+      lanes.sum[lane + j] += over;
+      lanes.squares[lane + j] += over * over;
+      found += in[j] ? 1 : 0;
+    }
+    lanes.count += found;
+    for (std::size_t j = 0; with_logs && j < count; ++j) {
+      if (in[j]) lanes.logs[lane + j] += natural_log(size[j]);
+    }
   }
 };
 
