@@ -332,6 +332,66 @@ TEST_CASE("masks that move keep their size; a share of 0 moves nothing; only ste
   }
 }
 
+TEST_CASE_TEMPLATE("a mask moves the same way on any executor, by a share of up to all", E,
+                   HostExecutor, PlainExecutor) {
+  E exec;
+  const auto values = tied_values<double>(172, 4);
+  const auto gradient = tied_values<float16>(172, 5);
+  const std::vector<std::size_t> sizes{100, 0, 7, 65};
+  const Net<double, E> net(exec, sizes, values);
+  const Net<float16, E> reduced(exec, sizes, gradient);
+  for (const double share : {.2, 1.0}) {
+    const RigL options{.weights = net.weights,
+                       .sparsity = .5,
+                       .every = 4,
+                       .end = 5,
+                       .fraction = share,
+                       .anneal = Anneal::constant};
+    const auto moved = [&](std::uint64_t cuts) {
+      typename RigL::on<E> policy(options);
+      const Flags before = decided(exec, policy, net.model, net.places(), 0);
+      CHECK(count(decided(exec, policy, net.model, net.places(), 4)) == 172);
+      auto pieces = cuts == 0 ? reduced.whole() : reduced.shredded(cuts);
+      std::ranges::sort(pieces, {}, &Piece<const float16>::first);
+      policy.observe(exec, net.model, std::span<const Piece<const float16>>(pieces), 4);
+      const Flags after = decided(exec, policy, net.model, net.places(), 5);
+      for (const Part& part : net.model.parts()) {  // by a sort of what the paper says
+        const auto at = [&](const Flags& flags, std::size_t i) { return flags[part.first + i]; };
+        std::vector<std::size_t> order(part.size);
+        std::iota(order.begin(), order.end(), std::size_t{0});
+        const auto by = [&](const auto& size, const Flags& among, std::size_t k, Flags& to) {
+          std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+            const auto x = size[part.first + a], y = size[part.first + b];
+            return magnitude(x) > magnitude(y) || (magnitude(x) == magnitude(y) && a < b);
+          });
+          for (const std::size_t i : order) {
+            if (k == 0 || at(among, i) == 0) continue;
+            to[part.first + i] = 1;
+            --k;
+          }
+        };
+        Flags expected(172), free(172, 1);
+        std::size_t n = 0;
+        for (std::size_t i = 0; i < part.size; ++i) n += at(before, i);
+        by(values, before, n - fraction_of(n, share), expected);
+        for (std::size_t i = 0; i < part.size; ++i) free[part.first + i] = !at(expected, i);
+        by(gradient, free, fraction_of(n, share), expected);
+        for (std::size_t i = 0; i < part.size; ++i) CHECK(at(after, i) == at(expected, i));
+      }
+      return after;
+    };
+    CHECK(moved(0) == moved(3));
+    RigL set = options;
+    set.growth = Growth::random;
+    typename RigL::on<E> policy(set);
+    const Flags before = decided(exec, policy, net.model, net.places(), 0);
+    const Flags after = decided(exec, policy, net.model, net.places(), 4);
+    CHECK(after != before);
+    CHECK(count(after) == count(before));
+    CHECK(decided(exec, policy, net.model, net.places(), 4) == after);
+  }
+}
+
 TEST_CASE("a mask moves the same way in buckets") {
   with_ranks(2, [](HostBackend& backend, int rank) {
     const std::size_t n = 200;

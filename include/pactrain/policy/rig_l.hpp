@@ -98,8 +98,9 @@ class RigL::on {
   explicit on(const RigL& options) : options_(options) {
     expects_weights(options.weights);
     options.sparsity.expect_valid("the sparsity", Scope::per_parameter);
-    expects(options.every > 0,
-            "updates fall every 0 steps (that is never); choose every >= 1, or an end of 0");
+    expects(
+        options.every > 0,
+        "updates fall every 0 steps (that is never); choose every >= 1 (for none, an end of 0)");
     expects(options.fraction >= 0 && options.fraction <= 1, [&] {
       return "the fraction is " + std::to_string(options.fraction) +
              " (the share of weights that is exchanged); choose one in [0, 1]";
