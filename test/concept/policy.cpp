@@ -6,13 +6,21 @@
 
 #include <pactrain/host/executor.hpp>
 #include <pactrain/policy/block_magnitude.hpp>
+#include <pactrain/policy/by_score.hpp>
+#include <pactrain/policy/cyclic_top_k.hpp>
 #include <pactrain/policy/gradual_magnitude.hpp>
 #include <pactrain/policy/keep_all.hpp>
 #include <pactrain/policy/n_of_m.hpp>
 #include <pactrain/policy/non_zero.hpp>
+#include <pactrain/policy/non_zero_blocks.hpp>
 #include <pactrain/policy/one_shot_magnitude.hpp>
 #include <pactrain/policy/pruned.hpp>
+#include <pactrain/policy/random_block.hpp>
+#include <pactrain/policy/random_k.hpp>
 #include <pactrain/policy/random_pruning.hpp>
+#include <pactrain/policy/rig_l.hpp>
+#include <pactrain/policy/sampled_top_k.hpp>
+#include <pactrain/policy/sidco.hpp>
 #include <pactrain/policy/threshold.hpp>
 #include <pactrain/policy/top_k.hpp>
 #include <pactrain/policy/track_zeros.hpp>
@@ -37,6 +45,15 @@ static_assert(PruningPolicy<TrackZeros, HostExecutor>);
 static_assert(PruningPolicy<United<TopK>, HostExecutor>);
 static_assert(PruningPolicy<United<Threshold>, HostExecutor>);
 static_assert(PruningPolicy<United<NonZero>, HostExecutor>);
+static_assert(PruningPolicy<United<SIDCo>, HostExecutor>);
+static_assert(PruningPolicy<United<SampledTopK>, HostExecutor>);
+static_assert(PruningPolicy<United<NonZeroBlocks<64>>, HostExecutor>);
+static_assert(PruningPolicy<CyclicTopK, HostExecutor>);
+static_assert(PruningPolicy<RandomK, HostExecutor>);
+static_assert(PruningPolicy<RandomBlock, HostExecutor>);
+static_assert(PruningPolicy<ByScore, HostExecutor>);
+static_assert(PruningPolicy<RigL, HostExecutor>);
+static_assert(has_gain<RandomK::on<HostExecutor>> && !has_gain<TopK::on<HostExecutor>>);
 static_assert(PruningPolicy<example::EveryNth, HostExecutor>);
 static_assert(PruningPolicy<example::EveryNth, PlainExecutor>);
 static_assert(is_learned<TrackZeros> && !is_learned<NonZero> && !is_learned<Pruned>);

@@ -87,10 +87,10 @@ class ByScore::on {
     std::vector<std::size_t> parts;
     for (std::size_t i = 0; i < whole.size(); ++i) {
       if (whole[i]) continue;
-      const auto scores = options_.scores.as<S>(i);
-      expects_no_nan(exec, model, i, scores, scratch_, "scores");
-      const auto of_part = keys.subspan(model.parts()[i].first, scores.size());
-      exec.for_each(scores.size(), kernel::KeyScores<S>{scores.data(), of_part.data()});
+      const auto values = options_.scores.as<S>(i);
+      expects_no_nan(exec, model, i, values, scratch_, "scores");
+      const auto of_part = keys.subspan(model.parts()[i].first, values.size());
+      exec.for_each(values.size(), kernel::KeyScores<S>{values.data(), of_part.data()});
       runs.push_back({of_part, {}});
       parts.push_back(i);
     }

@@ -125,13 +125,16 @@ class Regrowth {
     if (chosen_) kept_.save(exec, writer);
     if (decided_) next_.save(exec, writer);
   }
+  /// Throws `StateError` where the state is of another model; then nothing has changed.
   void load(E& exec, const Model& model, Reader& reader) {
-    revision_ = reader.value();
-    chosen_ = reader.value() != 0;
-    open_ = reader.value() != 0;
-    decided_ = reader.value() != 0;
-    if (chosen_) kept_.load(exec, model.size(), reader);
-    if (decided_) next_.load(exec, model.size(), reader);
+    Regrowth loaded;
+    loaded.revision_ = reader.value();
+    loaded.chosen_ = reader.value() != 0;
+    loaded.open_ = reader.value() != 0;
+    loaded.decided_ = reader.value() != 0;
+    if (loaded.chosen_) loaded.kept_.load(exec, model.size(), reader);
+    if (loaded.decided_) loaded.next_.load(exec, model.size(), reader);
+    *this = std::move(loaded);
   }
 
  private:

@@ -98,8 +98,9 @@ class RigL::on {
   explicit on(const RigL& options) : options_(options) {
     expects_weights(options.weights);
     options.sparsity.expect_valid("the sparsity", Scope::per_parameter);
-    expects(options.every > 0,
-            "updates fall every 0 steps (that is never); choose every >= 1, or an end of 0");
+    expects(
+        options.every > 0,
+        "updates fall every 0 steps (that is never); choose every >= 1 (for none, an end of 0)");
     expects(options.fraction >= 0 && options.fraction <= 1, [&] {
       return "the fraction is " + std::to_string(options.fraction) +
              " (the share of weights that is exchanged); choose one in [0, 1]";
@@ -146,10 +147,10 @@ class RigL::on {
   template <class T>
   void observe(E& exec, const Model& model, std::span<const Piece<T>> reduced, Step step) {
     if (!is_dense(step)) return;
-    for (std::size_t begin = 0, end = 0; begin < reduced.size(); begin = end) {
-      const std::size_t part = reduced[begin].part;
-      while (end < reduced.size() && reduced[end].part == part) ++end;
-      const auto pieces = reduced.subspan(begin, end - begin);
+    for (std::size_t from = 0, to = 0; from < reduced.size(); from = to) {
+      const std::size_t part = reduced[from].part;
+      while (to < reduced.size() && reduced[to].part == part) ++to;
+      const auto pieces = reduced.subspan(from, to - from);
       exchange(exec, model, part, step, pieces);
       for (const auto& piece : pieces) {
         if constexpr (!std::is_const_v<T>) {
@@ -191,10 +192,10 @@ class RigL::on {
                 std::span<const Piece<T>> gradient = {}) {
     sets_.begin_next(exec, model, step);
     if (whole_[part]) return;
-    const double fraction = options_.fraction_at(step);
+    const double share = options_.fraction_at(step);
     const Random random{kernel::mix(options_.seed, 'g'), step};
     with_gradient_type(options_.weights.type(), [&]<class W>() {
-      sets_.exchange(exec, model, part, options_.weights.template as<W>(part), gradient, fraction,
+      sets_.exchange(exec, model, part, options_.weights.template as<W>(part), gradient, share,
                      random);
     });
   }

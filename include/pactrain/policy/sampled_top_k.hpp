@@ -123,17 +123,17 @@ class SampledTopK::on {
   [[nodiscard]] std::uint64_t revision(Step) const { return 0; }
   template <class T>
   void prepare(E& exec, const Model& model, std::span<const Piece<T>> gradient, Step step) {
-    const double fraction = options_.fraction_at(step);
+    const double share = options_.fraction_at(step);
     CutLines lines;
     lines.begin(model.parts().size());
     std::vector<std::size_t> ends(model.parts().size(), everywhere);
     std::size_t wanted = 0, chosen = 0;
     each_group(gradient, exempt_parts(model, options_.exempt), false,
                [&](std::span<const Piece<T>> pieces, std::size_t part) {
-                 const std::size_t n = entries_of(pieces), k = kept_of(n, fraction);
+                 const std::size_t n = entries_of(pieces), k = kept_of(n, share);
                  if (k == n) return;
                  wanted += k;
-                 chosen += choose(exec, pieces, n, k, fraction, step, lines, ends[part]);
+                 chosen += choose(exec, pieces, n, k, share, step, lines, ends[part]);
                });
     lines_ = std::move(lines);
     ends_ = std::move(ends);
@@ -153,8 +153,8 @@ class SampledTopK::on {
 
   /// The distance between sampled entries: one more than a multiple of 32, so that it follows no
   /// row of a matrix, and less where the sample would be too small.
-  [[nodiscard]] std::size_t stride_of(std::size_t n, double fraction) const {
-    const double least = std::max(std::ceil(double(n) * options_.sample), std::ceil(2 / fraction));
+  [[nodiscard]] std::size_t stride_of(std::size_t n, double share) const {
+    const double least = std::max(std::ceil(double(n) * options_.sample), std::ceil(2 / share));
     if (double(n) <= least) return 1;
     auto stride = static_cast<std::size_t>(std::ceil(double(n) / least / 32)) * 32 + 1;
     while (stride > 1 && double(n / stride) < least) stride -= std::min<std::size_t>(8, stride - 1);
@@ -162,36 +162,36 @@ class SampledTopK::on {
   }
   /// Every so many-th magnitude of one parameter. Returns how many.
   template <class T>
-  std::size_t take_sample(E& exec, std::span<const Piece<T>> pieces, std::size_t n, double fraction,
+  std::size_t take_sample(E& exec, std::span<const Piece<T>> pieces, std::size_t n, double share,
                           Step step) {
     using V = std::remove_const_t<T>;
-    const std::size_t stride = stride_of(n, fraction);
+    const std::size_t stride = stride_of(n, share);
     const auto words = random_words({kernel::mix(options_.seed, 's'), step}, pieces[0].part, 0);
     const std::size_t start = words[0] % stride;
     const auto count_below = [&](std::size_t at) {
       return at <= start ? 0 : (at - start - 1) / stride + 1;
     };
     const std::size_t all = std::max<std::size_t>(1, count_below(n));
-    const auto sample = sample_.template take<V>(exec, all);
+    const auto picked = sample_.template take<V>(exec, all);
     for (const Piece<T>& piece : pieces) {
       const std::size_t from = count_below(piece.at), to = count_below(piece.at + piece.size);
       if (from == to) continue;
       exec.for_each(to - from, kernel::Sample<V>{piece.data, start + from * stride - piece.at,
-                                                 stride, sample.data() + from});
+                                                 stride, picked.data() + from});
     }
     return count_below(n);
   }
   /// The line of one parameter; returns how many passed the threshold. Waits.
   template <class T>
   std::size_t choose(E& exec, std::span<const Piece<T>> pieces, std::size_t n, std::size_t k,
-                     double fraction, Step step, CutLines& lines, std::size_t& end) {
+                     double share, Step step, CutLines& lines, std::size_t& end) {
     using V = std::remove_const_t<T>;
-    const std::size_t sampled = take_sample(exec, pieces, n, fraction, step);
-    const Ranked<V> sample{sample_.template view<V>(sampled), {}};
-    const auto of_sample = static_cast<std::size_t>(std::ceil(double(sampled) * fraction));
+    const std::size_t sampled = take_sample(exec, pieces, n, share, step);
+    const Ranked<V> picked{sample_.template view<V>(sampled), {}};
+    const auto of_sample = static_cast<std::size_t>(std::ceil(double(sampled) * share));
     bits_t<V> bar = 0;
     if (sampled > 0) {
-      bar = kth_largest(exec, std::span(&sample, 1), std::max<std::size_t>(1, of_sample), scratch_)
+      bar = kth_largest(exec, std::span(&picked, 1), std::max<std::size_t>(1, of_sample), scratch_)
                 .bar;
     }
     std::vector<Ranked<V>> runs;

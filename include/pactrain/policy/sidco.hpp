@@ -211,8 +211,8 @@ class SIDCo::on {
                              ? options_.first_stage
                              : std::pow(delta / options_.first_stage, 1 / double(group.stages - 1));
     const bool pareto = options_.fit != Fit::exponential;
-    const Fit fit = first ? options_.fit : pareto ? Fit::generalised_pareto : Fit::exponential;
-    const double over = tail_quantile(fit, TailMoments::of(sums), share);
+    const Fit form = first ? options_.fit : pareto ? Fit::generalised_pareto : Fit::exponential;
+    const double over = tail_quantile(form, TailMoments::of(sums), share);
     // A fit that fails leaves the threshold where it is, and the count decides.
     if (!(over > 0) || !std::isfinite(over)) return false;
     group.threshold += over;

@@ -67,8 +67,8 @@ class TopK::on {
     each_group(gradient, exempt_parts(model, options_.exempt), options_.scope == Scope::global,
                [&](std::span<const Piece<T>> pieces, std::size_t) {
                  const std::size_t n = entries_of(pieces);
-                 const std::size_t k = options_.k ? *options_.k : kept_of(n, *options_.fraction);
-                 lines.set_largest(exec, pieces, k, scratch_);
+                 const std::size_t kept = options_.k ? *options_.k : kept_of(n, *options_.fraction);
+                 lines.set_largest(exec, pieces, kept, scratch_);
                });
     lines_ = std::move(lines);
   }
