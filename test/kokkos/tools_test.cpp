@@ -89,5 +89,7 @@ TEST_CASE("a label names the functor without its namespaces") {
   CHECK(kokkos::without_namespaces("float") == "float");
   CHECK(kokkos::without_namespaces("a::b::C<a::D<long int>, (anonymous namespace)::E>") ==
         "C<D<long int>, E>");
+  CHECK(kokkos::without_namespaces("a::F<a::on<b::E<c::S>, 4>::Keep, a::f(int, long)::Local>") ==
+        "F<Keep, Local>");
   CHECK(kokkos::label<kernel::Fill<float>>() == "pactrain::Fill<float>");
 }
