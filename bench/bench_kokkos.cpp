@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pactrain authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The kernels on one Kokkos execution space, beside Kokkos::deep_copy of the dense vector there.
+// The kernels on one Kokkos execution space, beside Kokkos::deep_copy of the dense vector there and
+// beside themselves on the first of Kokkos' spaces, Serial as a rule.
 #include "axes.hpp"
 #include "paired.hpp"
 
@@ -13,28 +14,31 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <random>
 #include <span>
+#include <string>
+#include <type_traits>
 #include <vector>
 
 namespace pactrain::bench {
 namespace {
 
 using Space = PACTRAIN_BENCH_SPACE;
-using Exec = KokkosExecutor<Space>;
-using Vector = Kokkos::View<float*, Space>;
+using First = PACTRAIN_BENCH_FIRST_SPACE;
 
 /// A dense vector, room for its packed form, and a random mask; made once and kept.
+template <class S>
 struct Data {
+  using Exec = KokkosExecutor<S>;
+  using Vector = Kokkos::View<float*, S>;
   static constexpr auto n = static_cast<std::size_t>(entries);
 
   Exec exec;
   Vector dense{"dense", n}, packed{"packed", n}, copy{"copy", n};
-  Kokkos::View<std::uint32_t*, Space> flag{"flag", 1};
+  Kokkos::View<std::uint32_t*, S> flag{"flag", 1};
   Scratch<Exec> scratch;
-  BitMask::on<Exec> mask;
+  typename BitMask::on<Exec> mask;
   Model model;
   std::int64_t percent = 0;
 
@@ -51,7 +55,7 @@ struct Data {
     std::vector<float> weights(n);
     std::mt19937 random(2);
     for (float& x : weights) x = std::int64_t(random() % 100) < share ? 1.0f : 0.0f;
-    const auto on_device = exec.make_buffer<float>(n);
+    const auto on_device = exec.template make_buffer<float>(n);
     exec.write(std::span<const float>(weights), std::span<float>(on_device.data(), n));
     mask.begin(exec, model);
     const Piece<const float> piece{0, 0, 0, n, on_device.data()};
@@ -64,62 +68,98 @@ struct Data {
 };
 
 /// Until Kokkos ends.
-std::unique_ptr<Data> kept;
+template <class S>
+std::unique_ptr<Data<S>> kept;
 
-/// The counter is the time of `kernel` as a ratio to that of a deep_copy of the same bytes.
-void against_deep_copy(benchmark::State& state, const std::function<void(Data&)>& kernel) {
-  if (!kept) kept = std::make_unique<Data>();
-  Data& d = *kept;
-  d.keep(state.range(0));
-  const auto work = [&] {
-    kernel(d);
+/// The data of a space, with a mask that keeps what `state` says.
+template <class S>
+Data<S>& data(const benchmark::State& state) {
+  if (!kept<S>) kept<S> = std::make_unique<Data<S>>();
+  kept<S>->keep(state.range(0));
+  return *kept<S>;
+}
+
+struct Pack {
+  template <class D>
+  void operator()(D& d, std::int64_t) const {
+    pack(d.exec, d.mask, d.source(), d.packed.data(), 0, static_cast<std::uint32_t*>(nullptr),
+         d.scratch);
+  }
+};
+struct PackScanned {
+  template <class D>
+  void operator()(D& d, std::int64_t) const {
+    pack(d.exec, d.mask, d.source(), d.packed.data(), 0, d.flag.data(), d.scratch);
+  }
+};
+struct Unpack {
+  template <class D>
+  void operator()(D& d, std::int64_t) const {
+    unpack(d.exec, d.mask, static_cast<const float*>(d.packed.data()), 0, d.target());
+  }
+};
+struct KthLargest {
+  template <class D>
+  void operator()(D& d, std::int64_t percent) const {
+    const Ranked<float> run{{d.dense.data(), D::n}, {}};
+    const auto k = static_cast<std::size_t>(entries * percent / 100);
+    benchmark::DoNotOptimize(
+        kth_largest(d.exec, std::span<const Ranked<float>>(&run, 1), k, d.scratch));
+  }
+};
+
+/// A call of `kernel` from the launch to the end.
+template <class Kernel, class D>
+auto complete(D& d, const benchmark::State& state) {
+  return [&d, percent = state.range(0)] {
+    Kernel{}(d, percent);
     d.exec.fence();
   };
+}
+
+/// The counter is the time of a kernel as a ratio to that of a deep_copy of the same bytes.
+template <class Kernel>
+void against_deep_copy(benchmark::State& state) {
+  auto& d = data<Space>(state);
   const auto yardstick = [&] {
     Kokkos::deep_copy(d.exec.space(), d.copy, d.dense);
     d.exec.fence();
   };
-  state.counters["deep_copy_ratio"] = run_paired<WallTime>(state, work, yardstick);
+  state.counters["deep_copy_ratio"] =
+      run_paired<WallTime>(state, complete<Kernel>(d, state), yardstick);
   state.SetBytesProcessed(state.iterations() * entries * std::int64_t{sizeof(float)});
 }
 
-void pack(benchmark::State& state) {
-  against_deep_copy(state, [](Data& d) {
-    pactrain::pack(d.exec, d.mask, d.source(), d.packed.data(), 0,
-                   static_cast<std::uint32_t*>(nullptr), d.scratch);
-  });
+/// The counter is the time of a kernel as a ratio to its time on the first space.
+template <class Kernel>
+void against_first(benchmark::State& state) {
+  state.counters["first_space_ratio"] =
+      run_paired<WallTime>(state, complete<Kernel>(data<Space>(state), state),
+                           complete<Kernel>(data<First>(state), state));
 }
 
-void pack_scanned(benchmark::State& state) {
-  against_deep_copy(state, [](Data& d) {
-    pactrain::pack(d.exec, d.mask, d.source(), d.packed.data(), 0, d.flag.data(), d.scratch);
-  });
-}
-
-void unpack(benchmark::State& state) {
-  against_deep_copy(state, [](Data& d) {
-    pactrain::unpack(d.exec, d.mask, static_cast<const float*>(d.packed.data()), 0, d.target());
-  });
-}
-
-void kth_largest(benchmark::State& state) {
-  against_deep_copy(state, [&](Data& d) {
-    const Ranked<float> run{{d.dense.data(), Data::n}, {}};
-    const auto k = static_cast<std::size_t>(entries * state.range(0) / 100);
-    benchmark::DoNotOptimize(
-        pactrain::kth_largest(d.exec, std::span<const Ranked<float>>(&run, 1), k, d.scratch));
-  });
-}
-
-void axes(benchmark::internal::Benchmark* benchmark) {
+void add_axes(benchmark::internal::Benchmark* benchmark) {
   benchmark->ArgName("percent")->UseManualTime()->Unit(benchmark::kMillisecond);
   for (const std::int64_t percent : percents) benchmark->Arg(percent);
 }
+template <class Kernel>
+void add(const std::string& name) {
+  add_axes(benchmark::RegisterBenchmark(name.c_str(), against_deep_copy<Kernel>));
+  if constexpr (!std::is_same_v<Space, First>) {
+    const std::string beside = name + "_beside_" + First::name();
+    add_axes(benchmark::RegisterBenchmark(beside.c_str(), against_first<Kernel>));
+  }
+}
 
-BENCHMARK(pack)->Apply(axes);
-BENCHMARK(pack_scanned)->Apply(axes);
-BENCHMARK(unpack)->Apply(axes);
-BENCHMARK(kth_largest)->Apply(axes);
+void run() {
+  add<Pack>("pack");
+  add<PackScanned>("pack_scanned");
+  add<Unpack>("unpack");
+  add<KthLargest>("kth_largest");
+  benchmark::RunSpecifiedBenchmarks();
+  kept<Space>.reset();
+  kept<First>.reset();
+}
 
 }  // namespace
 }  // namespace pactrain::bench
@@ -128,7 +168,6 @@ int main(int argc, char** argv) {
   const Kokkos::ScopeGuard kokkos(argc, argv);
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
-  benchmark::RunSpecifiedBenchmarks();
-  pactrain::bench::kept.reset();
+  pactrain::bench::run();
   benchmark::Shutdown();
 }

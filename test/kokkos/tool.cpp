@@ -26,5 +26,9 @@ void kokkosp_begin_parallel_reduce(const char* name, std::uint32_t, std::uint64_
 void kokkosp_begin_parallel_scan(const char* name, std::uint32_t, std::uint64_t* id) {
   begin_kernel(name, id);
 }
+void kokkosp_begin_fence(const char* name, std::uint32_t, std::uint64_t* id) {
+  log += std::string("fence ") + name + '\n';
+  *id = 0;
+}
 const char* pactrain_tool_log() { return log.c_str(); }
 }

@@ -20,6 +20,17 @@ using HostView = Kokkos::View<Data, Properties..., Kokkos::HostSpace>;
 
 namespace {
 
+/// What is said where a View is refused.
+template <class View>
+std::string refusal(const View& view) {
+  try {
+    (void)as_span(view);
+  } catch (const PreconditionError& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+
 template <class View, class T>
 void check_span(const View& view) {
   const auto span = as_span(view);
@@ -56,11 +67,12 @@ TEST_CASE("Views that are not contiguous are refused by name") {
   const HostView<float**, Kokkos::LayoutLeft> matrix("matrix", 4, 6);
   const Kokkos::View<float**, Kokkos::LayoutLeft, Kokkos::HostSpace> part =
       Kokkos::subview(matrix, std::pair(1, 3), Kokkos::ALL());
-  std::string text = "nothing was thrown";
-  try {
-    (void)as_span(part);
-  } catch (const PreconditionError& error) {
-    text = error.what();
-  }
-  CHECK(text.starts_with("pactrain: View 'matrix' is not contiguous"));
+  CHECK(refusal(part).starts_with("pactrain: View 'matrix' is not contiguous"));
+}
+
+/// Their extents say that they have values; views of dynamic extents have none.
+TEST_CASE("Views that were never allocated are refused if their type gives them values") {
+  CHECK(refusal(HostView<float>{}).starts_with("pactrain: a View of no memory has no values"));
+  CHECK(refusal(HostView<double[3][4]>{}).find("allocate it first") != std::string::npos);
+  CHECK(as_span(HostView<float**>{}).empty());
 }

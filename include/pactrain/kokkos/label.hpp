@@ -9,19 +9,25 @@
 
 namespace pactrain::kokkos {
 
-/// A type's name as the compiler spells it, without the namespaces it lies in.
+/// A type's name as the compiler spells it, without what its parts lie in: namespaces, classes,
+/// functions.
 inline std::string without_namespaces(std::string_view spelled) {
   std::string name;
   for (std::size_t i = 0; i < spelled.size(); ++i) {
-    if (spelled.substr(i).starts_with("::")) {
-      // Spaces are part of "(anonymous namespace)".
-      const std::size_t outer = name.find_last_of("<,");
-      const std::size_t begin = outer == std::string::npos ? 0 : outer + 1;
-      name.resize(name[begin] == ' ' ? begin + 1 : begin);
-      ++i;
-    } else {
+    if (!spelled.substr(i).starts_with("::")) {
       name += spelled[i];
+      continue;
     }
+    // What ends here may have brackets of its own: "on<Executor<Serial> >", "f(int, long int)".
+    std::size_t begin = name.size();
+    for (int closed = 0; begin > 0; --begin) {
+      const char last = name[begin - 1];
+      if (closed == 0 && std::string_view("<(, ").find(last) != std::string_view::npos) break;
+      if (last == '>' || last == ')') ++closed;
+      if (last == '<' || last == '(') --closed;
+    }
+    name.resize(begin);
+    ++i;
   }
   return name;
 }

@@ -15,8 +15,9 @@ namespace pactrain {
 /// A contiguous Kokkos::View of any rank and any memory traits as a span of its values, in the
 /// order in which they lie in memory; const values where the View's are. Nothing is copied, and the
 /// View must outlive the span. Views of `LayoutStride` do not compile; others that are not
-/// contiguous (a column of a row-major matrix, padded rows) throw `PreconditionError`. The span
-/// does not know the View's memory space: pass it to a reducer whose backend reaches that.
+/// contiguous (a column of a row-major matrix, padded rows) throw `PreconditionError`, as do those
+/// of rank 0 and of fixed extents that were never allocated. The span does not know the View's
+/// memory space: pass it to a reducer whose backend reaches that.
 template <class Data, class... Properties>
 struct SpanOf<Kokkos::View<Data, Properties...>> {
   using View = Kokkos::View<Data, Properties...>;
@@ -32,6 +33,11 @@ struct SpanOf<Kokkos::View<Data, Properties...>> {
              "of "
              "its own";
     });
+    // What its size is differs from one Kokkos to the next.
+    expects(
+        view.data() != nullptr || (View::rank_dynamic > 0 && view.size() == 0),
+        "a View of no memory has no values (it was made without a label, or of a null pointer); "
+        "allocate it first, as in View<float[4]> x(\"x\")");
     return {view.data(), view.size()};
   }
 };
