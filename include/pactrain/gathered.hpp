@@ -50,8 +50,17 @@ class GatheredState {
   explicit GatheredState(const auto& codec) : policy_(codec.policy) {}
 
   [[nodiscard]] typename P::template on<E>& policy() noexcept { return policy_; }
-  void retract() {
-    if constexpr (requires { policy_.retract(); }) policy_.retract();
+  template <class S>
+  void prepare(E& exec, const Model& model, std::span<const Piece<const S>> values, Step step) {
+    policy_.prepare(exec, model, values, step);
+    prepared_ = true;
+  }
+  /// The policy's decision counts if the step was accepted, if it made one in it.
+  void close(bool accepted) {
+    if constexpr (requires { policy_.retract(); }) {
+      if (prepared_ && !accepted) policy_.retract();
+    }
+    prepared_ = false;
   }
   void save(E& exec, Writer& writer) const {
     if constexpr (requires { policy_.save(exec, writer); }) policy_.save(exec, writer);
@@ -64,6 +73,7 @@ class GatheredState {
 
  private:
   typename P::template on<E> policy_;
+  bool prepared_ = false;
 };
 
 /// Of the values that are packed, each rank sends those that its own policy `P` chooses, with their
@@ -122,8 +132,8 @@ class Gathered<P, Mask, Values>::on {
     lay_out(call);
     std::vector<Piece<const S>> pieces;
     cut(model_, 0, model_.size(), values.data(), pieces);
-    auto& policy = state_->policy();
-    policy.prepare(exec, model_, std::span<const Piece<const S>>(pieces), call.random.step);
+    state_->prepare(exec, model_, std::span<const Piece<const S>>(pieces), call.random.step);
+    const auto& policy = state_->policy();
     mask_.begin(exec, model_);
     for (const auto& piece : pieces) mask_.assign(exec, piece, policy.keep(piece));
     mask_.end(exec);

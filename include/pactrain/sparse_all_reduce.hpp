@@ -20,6 +20,7 @@
 #include <pactrain/mask/mask.hpp>
 #include <pactrain/policy/policy.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <istream>
@@ -219,13 +220,8 @@ class SparseAllReduce {
       requires(CodecState& state, executor_type& exec, Writer& to) { state.save(exec, to); };
 
   [[nodiscard]] FeedbackOn new_feedback() const {
-    FeedbackOn feedback(feedback_options_);
-    if constexpr (requires { feedback.serve(1); }) {
-      feedback.serve(backend_->communicator().size());
-    }
-    return feedback;
+    return feedback_for<executor_type>(feedback_options_, backend_->communicator().size());
   }
-
   [[nodiscard]] Random random() const {
     const auto rank = static_cast<std::uint64_t>(backend_->communicator().rank());
     return {kernel::mix(options_.seed, rank), progress_.step()};
@@ -276,16 +272,12 @@ class SparseAllReduce {
   /// They are done with, and count for the step if they were accepted.
   template <class T>
   void close(std::span<const Piece<T>> pieces, bool accepted) {
+    if constexpr (requires { codec_state_.close(accepted); }) codec_state_.close(accepted);
     if (accepted) {
       keeper_.commit();
-    } else {
-      if constexpr (requires { codec_state_.retract(); }) codec_state_.retract();
-      bool others = false;
-      for (auto& call : calls_) others = others || call->active();
-      if (!others) {
-        keeper_.roll_back(backend_->executor());
-        if (!keeper_.stands()) type_.reset();  // nothing was ever accepted
-      }
+    } else if (std::ranges::none_of(calls_, &CallBase::active, &std::unique_ptr<CallBase>::get)) {
+      keeper_.roll_back(backend_->executor());
+      if (!keeper_.stands()) type_.reset();  // nothing was ever accepted
     }
     progress_.close(keeper_.model(), pieces, accepted);
   }

@@ -84,4 +84,12 @@ struct feedback_on<F, E> {
 template <class F, class E>
 using feedback_on = typename detail::feedback_on<F, E>::type;
 
+/// The state of a feedback of these options that serves so many ranks.
+template <class E, class F>
+[[nodiscard]] feedback_on<F, E> feedback_for(const F& options, int ranks) {
+  feedback_on<F, E> feedback(options);
+  if constexpr (requires { feedback.serve(ranks); }) feedback.serve(ranks);
+  return feedback;
+}
+
 }  // namespace pactrain
