@@ -18,6 +18,7 @@
 #include <pactrain/feedback/feedback.hpp>
 #include <pactrain/gradient_buckets.hpp>
 #include <pactrain/host/backend.hpp>
+#include <pactrain/low_rank_all_reduce.hpp>
 #include <pactrain/mask/bit_mask.hpp>
 #include <pactrain/mask/block_mask.hpp>
 #include <pactrain/mask/convert.hpp>
