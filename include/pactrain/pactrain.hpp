@@ -37,4 +37,5 @@
 #include <pactrain/policy/top_k.hpp>
 #include <pactrain/policy/track_zeros.hpp>
 #include <pactrain/policy/united.hpp>
+#include <pactrain/sketch_all_reduce.hpp>
 #include <pactrain/sparse_all_reduce.hpp>
