@@ -7,6 +7,7 @@
 #include <suite/values.hpp>
 #include <suite/world.hpp>
 
+#include <pactrain/host/backend.hpp>
 #include <pactrain/method_all_reduce.hpp>
 
 #include <doctest/doctest.h>
@@ -15,6 +16,7 @@
 #include <limits>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 /// What every reducer of a whole model owes, whatever its method: refusals, transactions, states.
@@ -259,6 +261,33 @@ void a_state_goes_on_and_a_damaged_one_is_refused() {
     CHECK_THROWS_AS(restore(other.reduce, saved(source.reduce)), StateError);
     CHECK(other.reduce(small.span()).entries == 5);
   });
+}
+
+/// Three steps of one rank, on matrices that are large enough for several threads: the gradient,
+/// and all that is saved.
+template <class M, Backend B>
+std::pair<std::vector<float>, std::string> result_of(B& backend) {
+  constexpr std::size_t rows = 1100, size = rows * 60;
+  MethodAllReduce<M, B> reduce{backend};
+  Array<float, typename B::executor_type> gradient(backend.executor(), size + 999, 0.0f);
+  const std::vector<Slice<float>> slices{{"w", gradient.span().first(size), rows},
+                                         {"v", gradient.span().subspan(size)}};
+  for (int step = 0; step < 3; ++step) {
+    auto values = values_of<float>(step, size + 999);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (kernel::mix(i, 5) % 2 == 0) values[i] = 0;
+    }
+    backend.executor().write(std::span<const float>(values), gradient.span());
+    reduce(slices);
+  }
+  return {gradient.read(), saved(reduce)};
+}
+template <class M, Backend B>
+void gives_the_bits_of_the_host_backend(B& backend) {
+  HostBackend host;
+  const auto expected = result_of<M>(host), found = result_of<M>(backend);
+  CHECK(same_bits(found.first, expected.first));
+  CHECK(found.second == expected.second);
 }
 
 /// All of it, for the method's default options.

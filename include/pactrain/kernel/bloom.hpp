@@ -19,17 +19,21 @@ struct BloomShape {
   std::uint64_t seed = 0;
 
   PACTRAIN_FN std::size_t words() const { return blocks * block_words; }
-  PACTRAIN_FN std::size_t block(std::size_t position) const {
-    return static_cast<std::size_t>((mix(position, seed) >> 32) * blocks >> 32);
+  PACTRAIN_FN std::uint64_t hash(std::size_t position) const { return mix(position, seed); }
+  /// The upper half of a hash is for its block.
+  PACTRAIN_FN std::size_t block(std::uint64_t hash) const {
+    return static_cast<std::size_t>((hash >> 32) * blocks >> 32);
   }
-  /// f(bit of the block) for each bit of a position, until it returns false; did it never?
+  /// f(bit of the block) for each bit of a position, until it returns false; did it never? Nine
+  /// bits of a word each: three of the lower half of the hash, which most that are not there do not
+  /// pass, and seven of every further word.
   template <class F>
-  PACTRAIN_FN bool every_bit(std::size_t position, F f) const {
-    std::uint64_t hash = 0;
+  PACTRAIN_FN bool every_bit(std::uint64_t hash, F f) const {
+    std::uint64_t bits = hash;
     for (std::size_t i = 0; i < hashes; ++i) {
-      if (i % 7 == 0) hash = mix(mix(position, i), seed);  // seven times nine bits of a word
-      if (!f(static_cast<std::size_t>(hash % block_bits))) return false;
-      hash /= block_bits;
+      if (i % 7 == 3) bits = mix(hash, i);
+      if (!f(static_cast<std::size_t>(bits % block_bits))) return false;
+      bits /= block_bits;
     }
     return true;
   }
@@ -46,8 +50,8 @@ struct BloomHas {
     }
   };
   PACTRAIN_FN bool operator()(std::size_t position) const {
-    const Word* const block = words + shape.block(position) * BloomShape::block_words;
-    return shape.every_bit(position, IsSet{block});
+    const std::uint64_t hash = shape.hash(position);
+    return shape.every_bit(hash, IsSet{words + shape.block(hash) * BloomShape::block_words});
   }
 };
 
@@ -62,7 +66,7 @@ struct BloomCounters {
 
   PACTRAIN_FN std::size_t begin(std::size_t share) const { return items * share / shares; }
   PACTRAIN_FN std::size_t& counter(std::size_t share, std::size_t item) const {
-    return counters[shape.block(positions[item]) * shares + share];
+    return counters[shape.block(shape.hash(positions[item])) * shares + share];
   }
 };
 /// Counts a share; counters are zeros before.
@@ -101,7 +105,9 @@ struct BloomFill {
     const std::size_t end = by.counters[block * BloomCounters::shares + last];
     const std::size_t begin =
         block > 0 ? by.counters[(block - 1) * BloomCounters::shares + last] : 0;
-    for (std::size_t i = begin; i < end; ++i) by.shape.every_bit(sorted[i], Set{out});
+    for (std::size_t i = begin; i < end; ++i) {
+      by.shape.every_bit(by.shape.hash(sorted[i]), Set{out});
+    }
   }
 };
 
