@@ -141,7 +141,7 @@ TEST_CASE("an item with two equal cells comes out by the third; with three equal
 }
 
 TEST_CASE("every item has three distinct cells, one in each table") {
-  for (const std::size_t lanes : {1, 8}) {
+  for (const std::size_t lanes : {std::size_t{1}, std::size_t{8}}) {
     const auto plan = plan_of(2000, 0.7, 5, 300, lanes);
     const kernel::SketchPlan& is = plan.plan();
     CHECK(plan.segments() == 6);
@@ -304,7 +304,7 @@ TEST_CASE(
     constexpr std::size_t n = 20000;
     const ReduceOptions summed{.reduction = Reduction::sum};
     Reducer repairs{backend, {.load = 0.9}, summed};
-    Reducer estimates{backend, {.load = 0.9, .unresolved = Unresolved::estimate}, summed};
+    Reducer estimates{backend, {.load = 0.9, .unresolved = SketchUnresolved::estimate}, summed};
     Vector a = whole_numbers(rank, n, 10), b = a, exact = whole_numbers(1 - rank, n, 10);
     for (std::size_t i = 0; i < n; ++i) exact[i] += a[i];
     const Report report = repairs(a);

@@ -263,6 +263,27 @@ void a_state_goes_on_and_a_damaged_one_is_refused() {
   });
 }
 
+/// The others' waits end, and leave everything as it was.
+template <class M, World W>
+void a_rank_stays_away() {
+  if (!W::shared_fate) return;
+  W::run(
+      2,
+      [](auto& backend) {
+        using B = std::remove_reference_t<decltype(backend)>;
+        Replica<M, B> replica(backend);
+        replica.clean_step(0);
+        if (replica.rank() == 1) return;
+        const auto gradient = replica.values(1);
+        const std::string state = saved(replica.reduce);
+        replica.set(gradient);
+        CHECK_THROWS_AS(replica.reduce(replica.parts()), BackendError);
+        CHECK(same_bits(replica.gradient.read(), gradient));
+        CHECK(saved(replica.reduce) == state);
+      },
+      patience);
+}
+
 /// Three steps of one rank, on matrices that are large enough for several threads: the gradient,
 /// and all that is saved.
 template <class M, Backend B>
@@ -299,6 +320,7 @@ void check_method() {
   wrong_calls_are_refused<M, W>();
   ranks_must_agree<M, W>();
   a_state_goes_on_and_a_damaged_one_is_refused<M, W>();
+  a_rank_stays_away<M, W>();
 }
 
 }  // namespace pactrain::test::method

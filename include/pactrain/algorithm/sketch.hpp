@@ -38,7 +38,7 @@ enum class SketchCells {
   floating  ///< the type of sums; what is recovered carries the rounding of what was in its cells
 };
 /// What becomes of the entries that cannot be taken out of the sketch.
-enum class Unresolved {
+enum class SketchUnresolved {
   repair,   ///< they travel as they are, behind the cells, in the same all-reduce
   estimate  ///< the median of what their three cells say: lossy
 };
@@ -51,7 +51,7 @@ struct Sketch {
   double load = 0.7;  ///< entries per cell; above 0.8 most cannot be peeled
   SketchIndexKind index = SketchIndexKind::bitmap;
   SketchCells cells = SketchCells::fixed64;
-  Unresolved unresolved = Unresolved::repair;
+  SketchUnresolved unresolved = SketchUnresolved::repair;
   /// Positions in a block that share their hashes, as in the authors' code, where it is 1024: a row
   /// of cells then is read and written as a whole.
   std::size_t lanes = 1;
@@ -94,7 +94,7 @@ class Sketch::on {
   template <class C, class T>
   void exchange(const MethodCall<E, C, T>& call) {
     const auto pieces = call.nothing ? std::span<const Piece<T>>{} : call.pieces;
-    const std::uint64_t seed = kernel::mix(options_.seed, call.step);
+    const std::uint64_t hashes = kernel::mix(options_.seed, call.step);
     double largest = 0;
     {
       const StageTimer timer(call.exec, "keep", call.report.seconds.keep);
@@ -105,11 +105,11 @@ class Sketch::on {
       if (head.flagged) return;  // the flag is raised, on all ranks
       kernel::BloomShape shape;
       if (options_.index == SketchIndexKind::bloom) {
-        shape = bloom_shape(call.model.size(), head.entries, options_.phantoms, seed);
+        shape = bloom_shape(call.model.size(), head.entries, options_.phantoms, hashes);
       }
       index_.merge(call.exec, call.comm, shape);
       plan_.make(call.exec, index_.positions(call.exec), options_.segment * options_.lanes,
-                 options_.lanes, options_.load, seed);
+                 options_.lanes, options_.load, hashes);
       largest = head.largest;
     }
     call.report.kept = index_.count();
@@ -140,7 +140,7 @@ class Sketch::on {
  private:
   template <class Cell, class C, class T>
   void sum(const MethodCall<E, C, T>& call, std::span<const Piece<T>> pieces, double largest) {
-    const bool repair = options_.unresolved == Unresolved::repair;
+    const bool repair = options_.unresolved == SketchUnresolved::repair;
     const std::size_t exact = repair ? plan_.unresolved() : 0, items = index_.count();
     const auto values = values_.template take<T>(call.exec, items);
     const auto payload = payload_.template take<Cell>(call.exec, plan_.cells() + exact);
