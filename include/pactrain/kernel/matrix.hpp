@@ -15,11 +15,12 @@ struct Matrix {
   std::size_t rows, cols;
 };
 
-/// Sums are made in double: products of floats are exact there, so that a compiler that fuses
-/// multiplication and addition gives the same bits as one that does not.
+/// Running sums of a product, for compilers to use vectors.
 inline constexpr std::size_t dot_lanes = 16;
 
-/// The sum of x[i] * y[i], in an order that depends on `n` alone: sixteen running sums, folded.
+/// The sum of x[i] * y[i], in an order that depends on `n` alone: running sums, folded. Products of
+/// floats are exact in double, so that a compiler that fuses them with sums gives the same bits as
+/// one that does not.
 template <class C = double, class X, class Y>
 PACTRAIN_FN C dot(const X* x, const Y* y, std::size_t n) {
   C sums[dot_lanes] = {};
