@@ -21,6 +21,7 @@
 #include <pactrain/gathered.hpp>
 #include <pactrain/gradient_buckets.hpp>
 #include <pactrain/host/backend.hpp>
+#include <pactrain/low_rank_all_reduce.hpp>
 #include <pactrain/mask/bit_mask.hpp>
 #include <pactrain/mask/block_mask.hpp>
 #include <pactrain/mask/convert.hpp>
@@ -50,4 +51,5 @@
 #include <pactrain/policy/united.hpp>
 #include <pactrain/scattered.hpp>
 #include <pactrain/scores.hpp>
+#include <pactrain/sketch_all_reduce.hpp>
 #include <pactrain/sparse_all_reduce.hpp>

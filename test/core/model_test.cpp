@@ -61,6 +61,28 @@ TEST_CASE("layouts are told apart by their sizes, and by their names") {
   CHECK(of({0, 5}) != of({5, 0}));
 }
 
+TEST_CASE("matrices have rows that fit, and shapes that ranks can compare") {
+  Model model, other;
+  model.add("w", 12, 3);
+  model.add("v", 5);
+  CHECK(model.parts()[0].rows == 3);
+  CHECK(model.parts()[1].rows == 0);
+  const auto message = message_of<PreconditionError>([&] { model.add("u", 12, 5); });
+  CHECK(message.find("'u' has 12 entries and 5 rows") != std::string::npos);
+  CHECK(model.part_named("u") == 2);  // it is not there
+  model.add("u", 0, 5);
+  other.add("w", 12, 4);
+  other.add("v", 5, 1);
+  other.add("u", 0, 5);
+  CHECK(model.fingerprint() == other.fingerprint());
+  CHECK(model.shapes() != other.shapes());
+  Model third;
+  third.add("w", 12, 3);
+  third.add("v", 5, 1);  // a matrix of one row is a vector
+  third.add("u", 0, 5);
+  CHECK(model.shapes() == third.shapes());
+}
+
 TEST_CASE("runs are cut at the edges of parts") {
   const Model model = three();
   float values[4]{};

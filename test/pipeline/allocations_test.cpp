@@ -8,6 +8,7 @@
 #include <suite/policies_made.hpp>
 
 #include <pactrain/feedback/error_feedback.hpp>
+#include <pactrain/low_rank_all_reduce.hpp>
 #include <pactrain/mask/bit_mask.hpp>
 #include <pactrain/mask/block_mask.hpp>
 #include <pactrain/mask/full_mask.hpp>
@@ -93,6 +94,31 @@ void check_codecs() {
   check_no_allocation<Pruned, M, Int8>();
 }
 
+/// The same for reducers of a whole model, which agree once.
+template <class Method>
+void check_no_allocation_of(Method method) {
+  for (const int ranks : {1, 2, 3}) {
+    std::barrier all_ranks(ranks);
+    std::uint64_t counted = 0;
+    with_ranks(ranks, [&](HostBackend& backend, int rank) {
+      std::vector<float> gradient(2000, 1.0f);
+      const std::vector<Slice<float>> parts{{"w", std::span(gradient).first(1600), 40},
+                                            {"v", std::span(gradient).subspan(1600)}};
+      MethodAllReduce<Method, HostBackend> reduce{backend, method};
+      for (int round = 0; round < 2; ++round) reduce(parts);
+      all_ranks.arrive_and_wait();
+      if (rank == 0) start_counting_allocations();
+      all_ranks.arrive_and_wait();
+      for (int round = 0; round < 10; ++round) reduce(parts);
+      all_ranks.arrive_and_wait();
+      if (rank == 0) counted = stop_counting_allocations();
+      all_ranks.arrive_and_wait();
+    });
+    CAPTURE(ranks);
+    CHECK(counted == 0);
+  }
+}
+
 }  // namespace
 
 TEST_CASE("the counter counts") {
@@ -129,4 +155,9 @@ TEST_CASE("policies") {
   check_no_allocation<BlockMagnitude<16>, BitMask>();
   check_no_allocation<TrackZeros, BitMask>();
   check_no_allocation<TrackZeros, BitMask, Ternary, ErrorFeedback>();
+}
+TEST_CASE("factors") {
+  check_no_allocation_of(LowRank{});
+  check_no_allocation_of(LowRank{.error = LowRankError::local});
+  check_no_allocation_of(LowRank{.start = 100});
 }

@@ -6,7 +6,6 @@
 #include <pactrain/core/archive.hpp>
 #include <pactrain/core/options.hpp>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <typeinfo>
@@ -22,37 +21,51 @@ class ReducerIdentity {
                                           const Feedback& feedback, const ReduceOptions& options) {
     ReducerIdentity identity;
     identity.ranks_ = static_cast<std::uint64_t>(ranks);
-    identity.words_ = {kernel::mix(policy.fingerprint(), kind_of<Policy>()), kind_of<Mask>(),
-                       kernel::mix(codec.fingerprint(), kind_of<Codec>()),
-                       kernel::mix(feedback.fingerprint(), kind_of<Feedback>()),
-                       Fingerprint{}(options.reduction)(options.non_finite)(options.seed).value()};
+    identity.words_ = {{"policy", kernel::mix(policy.fingerprint(), kind_of<Policy>())},
+                       {"mask representation", kind_of<Mask>()},
+                       {"codec", kernel::mix(codec.fingerprint(), kind_of<Codec>())},
+                       {"feedback", kernel::mix(feedback.fingerprint(), kind_of<Feedback>())},
+                       {"options", hash_of(options)}};
+    return identity;
+  }
+  /// The same of a reducer that is made of one method.
+  template <class Method>
+  [[nodiscard]] static ReducerIdentity of_method(int ranks, const Method& method,
+                                                 const ReduceOptions& options) {
+    ReducerIdentity identity;
+    identity.ranks_ = static_cast<std::uint64_t>(ranks);
+    identity.words_ = {{"method", kernel::mix(method.fingerprint(), kind_of<Method>())},
+                       {"options", hash_of(options)}};
     return identity;
   }
 
   void state(std::vector<Statement>& statements) const {
-    for (std::size_t i = 0; i < words_.size(); ++i) {
-      statements.push_back({names[i], words_[i], false});
-    }
+    for (const Word& word : words_) statements.push_back({word.name, word.hash, false});
   }
   void save(Writer& writer) const {
     writer.value(magic);
     writer.value(version);
     writer.value(ranks_);
-    for (const std::uint64_t word : words_) writer.value(word);
+    for (const Word& word : words_) writer.value(word.hash);
   }
   /// Throws `StateError` unless the state is of such a reducer.
   void expect(Reader& reader) const {
     reader.expect(magic, "format");
     reader.expect(version, "version of the format");
     reader.expect(ranks_, "number of ranks");
-    for (std::size_t i = 0; i < words_.size(); ++i) reader.expect(words_[i], names[i]);
+    for (const Word& word : words_) reader.expect(word.hash, word.name);
   }
 
  private:
   static constexpr std::uint64_t magic = 0x6e69617274636170u;  // "pactrain"
   static constexpr std::uint64_t version = 1;
-  static constexpr const char* names[] = {"policy", "mask representation", "codec", "feedback",
-                                          "options"};
+  struct Word {
+    const char* name;
+    std::uint64_t hash;
+  };
+  [[nodiscard]] static std::uint64_t hash_of(const ReduceOptions& options) {
+    return Fingerprint{}(options.reduction)(options.non_finite)(options.seed).value();
+  }
   template <class T>
   [[nodiscard]] static std::uint64_t kind_of() {
     std::uint64_t sum = 0, place = 0;
@@ -63,7 +76,7 @@ class ReducerIdentity {
   }
 
   std::uint64_t ranks_ = 0;
-  std::array<std::uint64_t, 5> words_{};
+  std::vector<Word> words_;
 };
 
 }  // namespace pactrain

@@ -23,10 +23,11 @@ namespace pactrain {
 /// The number of a training step, from 0.
 using Step = std::uint64_t;
 
-/// A parameter of a model: its name and its place in the model seen as one vector.
+/// A parameter of a model: its name and its place in the model seen as one vector; a matrix has
+/// more than one of `rows`.
 struct Part {
   std::string name;
-  std::size_t first = 0, size = 0;
+  std::size_t first = 0, size = 0, rows = 0;
 };
 
 /// A run of entries that lie in one part and in one slice of memory: `data` is its first value (or
@@ -45,14 +46,18 @@ class Model {
  public:
   Model() = default;
 
-  /// Throws `PreconditionError` for a name that there is already.
-  void add(std::string name, std::size_t size) {
+  /// Throws `PreconditionError` for a name that there is already, or rows that do not fit.
+  void add(std::string name, std::size_t size, std::size_t rows = 0) {
     if (name.empty()) name = "parameter " + std::to_string(parts_.size());
+    expects(rows <= 1 || size % rows == 0, [&] {
+      return "'" + name + "' has " + std::to_string(size) + " entries and " + std::to_string(rows) +
+             " rows (a matrix has as many entries in every row); pass the number of its rows";
+    });
     expects(numbers_.emplace(name, parts_.size()).second, [&] {
       return "two parameters are called '" + name +
              "' (each is found by its name); give every one a name of its own, or none";
     });
-    parts_.push_back({std::move(name), size_, size});
+    parts_.push_back({std::move(name), size_, size, rows});
     size_ += size;
   }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
@@ -82,6 +87,12 @@ class Model {
       for (const char c : part.name) sum = kernel::mix(sum, static_cast<unsigned char>(c));
       sum = kernel::mix(sum, part.size);
     }
+    return sum;
+  }
+  /// A hash of the rows of all parts.
+  [[nodiscard]] std::uint64_t shapes() const {
+    std::uint64_t sum = parts_.size();
+    for (const Part& part : parts_) sum = kernel::mix(sum, part.rows > 1 ? part.rows : 0);
     return sum;
   }
 

@@ -16,8 +16,8 @@ namespace pactrain {
 enum class Path {
   packed,   ///< the kept entries, by the codec
   uncoded,  ///< the kept entries as they are: the codec could not carry a non-finite value
-  dense,    ///< all entries: a learned mask was found to be wrong in this very step
-  local     ///< nothing had to travel: one rank
+  dense,  ///< all entries: a learned mask was found wrong in this very step, or nothing else is due
+  local   ///< nothing had to travel: one rank
 };
 
 constexpr const char* name_of(Path path) {

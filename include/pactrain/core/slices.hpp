@@ -35,11 +35,14 @@ template <class X>
   }
 }
 
-/// The values of one parameter, or of a part of the model, under a name.
+/// The values of one parameter, or of a part of the model, under a name. A matrix, row after row,
+/// may say how many `rows` it has (the tensor of a convolution: its outputs), for reducers that
+/// want to know; 0 or 1 is a vector.
 template <class T>
 struct Slice {
   std::string name;
   std::span<T> values;
+  std::size_t rows = 0;
 };
 
 namespace detail {
@@ -87,7 +90,7 @@ constexpr decltype(auto) with_slices(X&& x, F&& f) {
   if constexpr (SliceList<X>) {
     return f(std::span<const Slice<T>>(std::ranges::data(x), std::ranges::size(x)));
   } else {
-    const Slice<T> one{{}, as_span(x)};
+    const Slice<T> one{{}, as_span(x), 0};
     return f(std::span<const Slice<T>>(&one, 1));
   }
 }
