@@ -94,29 +94,41 @@ struct SignRule {
     double sum, negative_sum;
     std::size_t negative, zero;
   };
-  /// Sums go over lanes, value j to lane j modulo 8 while there are eight more, in an order that
-  /// vectors can follow.
-  static constexpr std::size_t lanes = 8;
+  /// Sums under way: value j goes to lane j modulo 8, an order that vectors can follow.
+  struct Sums {
+    static constexpr std::size_t lanes = 8;
+    double sum[lanes] = {}, negative_sum[lanes] = {};
+    std::size_t negative = 0, zero = 0;
+    bool finite = true;
+  };
+  /// Adds values first ... n - 1.
+  template <class S>
+  PACTRAIN_FN void add(Sums& sums, const S* x, std::size_t first, std::size_t n) const {
+    for (std::size_t j = first; j < n; ++j) {
+      const auto value = static_cast<double>(cast<arithmetic_t<S>>(x[j]));
+      const std::size_t lane = j % Sums::lanes;
+      sums.finite = sums.finite && is_finite(x[j]);
+      if (two_means && value < 0) sums.negative_sum[lane] -= value;
+      else sums.sum[lane] += value < 0 ? -value : value;
+      sums.negative += value < 0 ? 1 : 0;
+      sums.zero += magnitude(x[j]) == 0 ? 1 : 0;
+    }
+  }
+  template <class S>
+  PACTRAIN_FN static Moments<S> total(const Sums& sums) {
+    Moments<S> m{0, 0, sums.negative, sums.zero};
+    for (std::size_t lane = 0; lane < Sums::lanes; ++lane) {
+      m.sum += sums.sum[lane];
+      m.negative_sum += sums.negative_sum[lane];
+    }
+    if (!sums.finite) m.sum = quiet_nan<double>;
+    return m;
+  }
   template <class S>
   PACTRAIN_FN Moments<S> measure(const S* x, std::size_t n) const {
-    double sums[lanes] = {}, below[lanes] = {};
-    Moments<S> m{};
-    bool finite = true;
-    for (std::size_t j = 0; j < n; ++j) {
-      const auto value = static_cast<double>(cast<arithmetic_t<S>>(x[j]));
-      const std::size_t lane = j % lanes;
-      finite = finite && is_finite(x[j]);
-      if (two_means && value < 0) below[lane] -= value;
-      else sums[lane] += value < 0 ? -value : value;
-      m.negative += value < 0 ? 1 : 0;
-      m.zero += magnitude(x[j]) == 0 ? 1 : 0;
-    }
-    for (std::size_t lane = 0; lane < lanes; ++lane) {
-      m.sum += sums[lane];
-      m.negative_sum += below[lane];
-    }
-    if (!finite) m.sum = quiet_nan<double>;
-    return m;
+    Sums sums;
+    add(sums, x, 0, n);
+    return total<S>(sums);
   }
   template <class M>
   PACTRAIN_FN M merge(M a, M b) const {
