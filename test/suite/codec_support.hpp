@@ -15,6 +15,7 @@
 #include <pactrain/compress/qsgd.hpp>
 #include <pactrain/compress/sign.hpp>
 #include <pactrain/compress/ternary.hpp>
+#include <pactrain/compress/uniform_homomorphic.hpp>
 #include <pactrain/core/executor.hpp>
 #include <pactrain/core/value_type.hpp>
 
@@ -86,6 +87,7 @@ concept ByBlock = requires(const Z& z) { layout_of(z); };
 
 /// How many values share a scale (0: all of a parameter); not for codecs without scales.
 inline std::size_t block_of(const Ternary& codec) { return codec.block; }
+inline std::size_t block_of(const UniformHomomorphic& codec) { return codec.block; }
 template <ByBlock Z>
 std::size_t block_of(const Z& codec) {
   return layout_of(codec).block;
@@ -111,7 +113,7 @@ template <class Z>
 bool is_idempotent(const Z& codec) {
   if constexpr (std::same_as<Z, Int4>) return codec.scale > 0;
   return !std::same_as<Z, Ternary> && !std::same_as<Z, QSGD> && !std::same_as<Z, MinMax> &&
-         !std::same_as<Z, Sign>;
+         !std::same_as<Z, Sign> && !std::same_as<Z, UniformHomomorphic>;
 }
 
 /// Bytes [first, first + size) of a wire.
@@ -136,7 +138,12 @@ std::vector<Region> regions(const Z& codec, const Parts& parts, std::size_t i, i
   } else {
     std::size_t width = sizeof(S);
     if constexpr (std::same_as<Z, Ternary>) width = ranks <= 127 ? 1 : ranks <= 32767 ? 2 : 4;
-    else if constexpr (!std::same_as<Z, Identity>) width = 2;
+    else if constexpr (std::same_as<Z, UniformHomomorphic>) {
+      const std::size_t most = (codec.levels - 1) / 2 * static_cast<std::size_t>(ranks);
+      width = most <= 127 ? 1 : most <= 32767 ? 2 : 4;
+    } else if constexpr (!std::same_as<Z, Identity>) {
+      width = 2;
+    }
     return {{part.first * width, part.size * width}};
   }
 }
@@ -247,6 +254,7 @@ template <class S, class F>
 void for_more_codecs(F f) {
   f.template operator()<S>(Int4{.scale = 64});
   f.template operator()<S>(Natural{});
+  f.template operator()<S>(UniformHomomorphic{.levels = 15, .block = 100});  // one is at zero
   constexpr std::size_t blocks[] = {3, 256, 5000};
   for (const std::size_t block : blocks) {
     CAPTURE(block);

@@ -66,7 +66,7 @@ struct Ternary {
       for_each_fast(exec, units.count,
                     kernel::MeasureSpread<S>{units, values.data(), clip_ > 0.0, spread.data()});
       exec.for_each(units.scale_count,
-                    kernel::BoundTernary{units, spread.data(), clip_, out.data()});
+                    kernel::BoundSpread{units, spread.data(), clip_, out.data()});
     }
     template <GradientValue S>
     void encode(E& exec, const CodecCall& call, std::span<const S> values,

@@ -76,7 +76,7 @@ struct MeasureSpread {
 };
 
 /// bound[scale] = the smaller of the largest magnitude and `clip` times the root mean square.
-struct BoundTernary {
+struct BoundSpread {
   Units units;
   const Spread* spread;
   double clip;
