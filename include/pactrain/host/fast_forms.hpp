@@ -36,7 +36,7 @@ concept HasFastForm = requires { FastForm<K>::grain; };
 /// Kernels of single values do this many at once.
 template <class K>
 struct FastElements {
-  static constexpr std::size_t grain = 4096;
+  static constexpr std::size_t grain = 1024;
   std::size_t n;
   K k;
   Level level = simd::level();
