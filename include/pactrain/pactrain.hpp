@@ -7,8 +7,16 @@
 #include <pactrain/broadcast.hpp>
 #include <pactrain/compress/cast.hpp>
 #include <pactrain/compress/identity.hpp>
+#include <pactrain/compress/int4.hpp>
 #include <pactrain/compress/int8.hpp>
+#include <pactrain/compress/min_max.hpp>
+#include <pactrain/compress/natural.hpp>
+#include <pactrain/compress/pipeline.hpp>
+#include <pactrain/compress/qsgd.hpp>
+#include <pactrain/compress/randomised_hadamard.hpp>
+#include <pactrain/compress/sign.hpp>
 #include <pactrain/compress/ternary.hpp>
+#include <pactrain/compress/uniform_homomorphic.hpp>
 #include <pactrain/core/any_communicator.hpp>
 #include <pactrain/core/config.hpp>
 #include <pactrain/core/error.hpp>

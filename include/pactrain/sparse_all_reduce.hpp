@@ -151,6 +151,15 @@ class SparseAllReduce {
   /// The number of the step that the next call belongs to.
   [[nodiscard]] Step step() const noexcept { return progress_.step(); }
 
+  /// Multiplies what is remembered by `factor`: for a loss scale that changes by it between steps.
+  void rescale(double factor)
+    requires requires(feedback_on<Feedback, executor_type>& feedback, executor_type& exec) {
+      feedback.rescale(exec, 1.0);
+    }
+  {
+    expects(!progress_.under_way(), "a step is under way; rescale residuals between steps");
+    if (type_ && bound_ != 0) feedback_.rescale(backend_->executor(), factor);
+  }
   /// Writes mask, residual, step and what the policy has learned. Not collective: a state is a
   /// rank's own. Throws `StateError` if the stream fails, and `PreconditionError` within a step.
   void save(std::ostream& out) {

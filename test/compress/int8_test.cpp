@@ -6,6 +6,7 @@
 #include <pactrain/compress/int8.hpp>
 #include <pactrain/core/error.hpp>
 #include <pactrain/host/executor.hpp>
+#include <pactrain/kernel/codes.hpp>
 
 #include <doctest/doctest.h>
 

@@ -5,7 +5,12 @@
 #include <pactrain/compress/cast.hpp>
 #include <pactrain/compress/compressor.hpp>
 #include <pactrain/compress/identity.hpp>
+#include <pactrain/compress/int4.hpp>
 #include <pactrain/compress/int8.hpp>
+#include <pactrain/compress/min_max.hpp>
+#include <pactrain/compress/natural.hpp>
+#include <pactrain/compress/qsgd.hpp>
+#include <pactrain/compress/sign.hpp>
 #include <pactrain/compress/ternary.hpp>
 #include <pactrain/feedback/error_feedback.hpp>
 #include <pactrain/feedback/feedback.hpp>
@@ -22,7 +27,8 @@ namespace {
 template <class Z>
 constexpr bool everywhere = Compressor<Z, HostExecutor> && Compressor<Z, test::PlainExecutor>;
 static_assert(everywhere<Identity> && everywhere<Cast<float16>> && everywhere<Cast<bfloat16>> &&
-              everywhere<Ternary> && everywhere<Int8>);
+              everywhere<Ternary> && everywhere<Int8> && everywhere<Int4> && everywhere<Sign> &&
+              everywhere<QSGD> && everywhere<MinMax> && everywhere<Natural>);
 static_assert(!Compressor<float16, HostExecutor> && !Compressor<Identity, int>);
 
 static_assert(is_in_place<Identity> && !is_in_place<Cast<float16>> && !is_in_place<Int8>);

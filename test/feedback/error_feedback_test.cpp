@@ -232,14 +232,26 @@ TEST_CASE("options are checked, and told apart") {
             ErrorFeedback::on<HostExecutor> feedback{ErrorFeedback{.gamma = gamma}};
           }).find("gamma is " + std::to_string(gamma)) != std::string::npos);
   }
-  CHECK(message_of<PreconditionError>([&] {
-          ErrorFeedback::on<HostExecutor> feedback{ErrorFeedback{.storage = ValueType::int8}};
-        }).find("cannot be stored as integers") != std::string::npos);
+  const auto refused = [](const ErrorFeedback& options) {
+    return message_of<PreconditionError>(
+        [&] { ErrorFeedback::on<HostExecutor> feedback{options}; });
+  };
+  CHECK(refused({.storage = ValueType::int16}).find("cannot be stored as wide integers") !=
+        std::string::npos);
+  CHECK(refused({.error_scale = 64}).find("error_scale is 64") != std::string::npos);
+  CHECK(refused({.storage = ValueType::int8, .error_scale = -1}).find("error_scale is -1") !=
+        std::string::npos);
+  CHECK(refused({.block = 0}).find("a block of residuals is empty") != std::string::npos);
   const ErrorFeedback plain;
   CHECK(plain.fingerprint() == ErrorFeedback{}.fingerprint());
   CHECK(plain.fingerprint() != ErrorFeedback{.gamma = .5}.fingerprint());
   CHECK(plain.fingerprint() != ErrorFeedback{.reset_period = 512}.fingerprint());
   CHECK(plain.fingerprint() != ErrorFeedback{.storage = ValueType::float32}.fingerprint());
+  const ErrorFeedback bytes{.storage = ValueType::int8};
+  CHECK(bytes.fingerprint() !=
+        ErrorFeedback{.storage = ValueType::int8, .error_scale = 1}.fingerprint());
+  CHECK(bytes.fingerprint() !=
+        ErrorFeedback{.storage = ValueType::int8, .block = 64}.fingerprint());
 }
 
 }  // namespace

@@ -16,4 +16,5 @@ TEST_CASE_TEMPLATE_INVOKE(sparse_all_reduce_suite,
                           On<Threads, Combination<Pruned, BitMask, Cast<float16>, ErrorFeedback>>,
                           On<Threads, Combination<Pruned, BitMask, Cast<bfloat16>, ErrorFeedback>>,
                           On<Threads, Combination<Pruned, BitMask, Ternary, ErrorFeedback>>,
+                          On<Threads, Combination<TopK, BitMask, Int4, ErrorFeedback>>,
                           On<Threads, Combination<TopK, BitMask, Int8, ErrorFeedback>>);

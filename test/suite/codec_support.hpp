@@ -8,8 +8,14 @@
 #include <pactrain/compress/cast.hpp>
 #include <pactrain/compress/compressor.hpp>
 #include <pactrain/compress/identity.hpp>
+#include <pactrain/compress/int4.hpp>
 #include <pactrain/compress/int8.hpp>
+#include <pactrain/compress/min_max.hpp>
+#include <pactrain/compress/natural.hpp>
+#include <pactrain/compress/qsgd.hpp>
+#include <pactrain/compress/sign.hpp>
 #include <pactrain/compress/ternary.hpp>
+#include <pactrain/compress/uniform_homomorphic.hpp>
 #include <pactrain/core/executor.hpp>
 #include <pactrain/core/value_type.hpp>
 
@@ -59,12 +65,55 @@ inline const std::vector<std::vector<std::size_t>>& layouts() {
   return all;
 }
 
+/// The wire of a codec by blocks: how many numbers a block has, how many bits a code, and how many
+/// values a block (0: all of a parameter).
+struct Layout {
+  std::size_t numbers, bits, block;
+};
+inline Layout layout_of(const Int8& z) { return {1, 8, z.block}; }
+inline Layout layout_of(const Int4& z) {
+  return z.scale > 0 ? Layout{0, 4, 0} : Layout{1, 4, z.block};
+}
+inline Layout layout_of(const Sign& z) {
+  return {z.two_means ? std::size_t{2} : 1, z.zeros ? std::size_t{2} : 1, z.block};
+}
+inline Layout layout_of(const QSGD& z) {
+  return {1, static_cast<std::size_t>(std::ceil(std::log2(2.0 * double(z.levels) + 1))), z.block};
+}
+inline Layout layout_of(const Natural&) { return {0, 9, 1024}; }
+inline Layout layout_of(const MinMax& z) { return {2, z.bits, z.block}; }
+template <class Z>
+concept ByBlock = requires(const Z& z) { layout_of(z); };
+
 /// How many values share a scale (0: all of a parameter); not for codecs without scales.
 inline std::size_t block_of(const Ternary& codec) { return codec.block; }
-inline std::size_t block_of(const Int8& codec) { return codec.block; }
+inline std::size_t block_of(const UniformHomomorphic& codec) { return codec.block; }
+template <ByBlock Z>
+std::size_t block_of(const Z& codec) {
+  return layout_of(codec).block;
+}
 inline std::size_t scales_in(const auto& codec, std::size_t values) {
   const std::size_t block = block_of(codec);
   return block == 0 ? std::size_t{values > 0} : (values + block - 1) / block;
+}
+/// The bytes of the codes of a parameter: whole bytes for each block.
+inline std::size_t code_bytes(const Layout& layout, std::size_t values) {
+  const std::size_t block = layout.block == 0 ? std::max<std::size_t>(values, 1) : layout.block;
+  const auto bytes = [&](std::size_t n) { return (n * layout.bits + 7) / 8; };
+  return values / block * bytes(block) + bytes(values % block);
+}
+/// Does a zero beside other values stay one?
+template <class Z>
+bool keeps_zeros(const Z& codec) {
+  if constexpr (std::same_as<Z, Sign>) return codec.zeros;
+  return !std::same_as<Z, MinMax>;
+}
+/// Is a value that it decoded encoded as it was?
+template <class Z>
+bool is_idempotent(const Z& codec) {
+  if constexpr (std::same_as<Z, Int4>) return codec.scale > 0;
+  return !std::same_as<Z, Ternary> && !std::same_as<Z, QSGD> && !std::same_as<Z, MinMax> &&
+         !std::same_as<Z, Sign> && !std::same_as<Z, UniformHomomorphic>;
 }
 
 /// Bytes [first, first + size) of a wire.
@@ -75,19 +124,26 @@ struct Region {
 template <class S, class Z>
 std::vector<Region> regions(const Z& codec, const Parts& parts, std::size_t i, int ranks) {
   const PackedPart& part = parts[i];
-  if constexpr (std::same_as<Z, Int8>) {
-    std::size_t before = 0, all = 0;
+  if constexpr (ByBlock<Z>) {
+    const Layout layout = layout_of(codec);
+    std::size_t scales = 0, all_scales = 0, codes = 0;
     for (std::size_t p = 0; p < parts.size(); ++p) {
-      if (p < i) before += scales_in(codec, parts[p].size);
-      all += scales_in(codec, parts[p].size);
+      if (p < i) scales += scales_in(codec, parts[p].size);
+      if (p < i) codes += code_bytes(layout, parts[p].size);
+      all_scales += scales_in(codec, parts[p].size);
     }
-    const std::size_t scale = sizeof(arithmetic_t<S>);
-    return {{before * scale, scales_in(codec, part.size) * scale},
-            {all * scale + part.first, part.size}};
+    const std::size_t shared = layout.numbers * sizeof(arithmetic_t<S>);
+    return {{scales * shared, scales_in(codec, part.size) * shared},
+            {all_scales * shared + codes, code_bytes(layout, part.size)}};
   } else {
     std::size_t width = sizeof(S);
     if constexpr (std::same_as<Z, Ternary>) width = ranks <= 127 ? 1 : ranks <= 32767 ? 2 : 4;
-    else if constexpr (!std::same_as<Z, Identity>) width = 2;
+    else if constexpr (std::same_as<Z, UniformHomomorphic>) {
+      const std::size_t most = (codec.levels - 1) / 2 * static_cast<std::size_t>(ranks);
+      width = most <= 127 ? 1 : most <= 32767 ? 2 : 4;
+    } else if constexpr (!std::same_as<Z, Identity>) {
+      width = 2;
+    }
     return {{part.first * width, part.size * width}};
   }
 }
@@ -193,6 +249,26 @@ class Coder {
   std::vector<Array<float, E>> agreed_;
 };
 
+/// Codecs whose half values add nothing to what `Int8` shows of them.
+template <class S, class F>
+void for_more_codecs(F f) {
+  f.template operator()<S>(Int4{.scale = 64});
+  f.template operator()<S>(Natural{});
+  f.template operator()<S>(UniformHomomorphic{.levels = 15, .block = 100});  // one is at zero
+  constexpr std::size_t blocks[] = {3, 256, 5000};
+  for (const std::size_t block : blocks) {
+    CAPTURE(block);
+    f.template operator()<S>(Int4{.block = block});
+    f.template operator()<S>(Sign{.block = block, .zeros = true});
+    f.template operator()<S>(QSGD{.levels = block, .block = block});
+    f.template operator()<S>(MinMax{.bits = 3, .block = block, .stochastic = block == 3});
+  }
+  for (const std::size_t block : {0, 100}) {
+    CAPTURE(block);
+    f.template operator()<S>(Sign{.block = block});
+    f.template operator()<S>(Sign{.block = block, .two_means = true});
+  }
+}
 /// Calls `f.operator()<S>(codec)` for every codec and value type.
 template <class F>
 void for_codecs(F f) {
@@ -209,6 +285,7 @@ void for_codecs(F f) {
       f.template operator()<S>(Ternary{.block = block, .clip = 2.5});
       if (block > 0) f.template operator()<S>(Int8{.block = block});
     }
+    if constexpr (std::same_as<S, arithmetic_t<S>>) for_more_codecs<S>(f);
   });
 }
 /// Calls `f.operator()<S>(codec, parts)` for every layout, too.

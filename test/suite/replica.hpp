@@ -6,6 +6,7 @@
 #include <suite/world.hpp>
 
 #include <pactrain/algorithm/agreement.hpp>
+#include <pactrain/compress/int4.hpp>
 #include <pactrain/compress/int8.hpp>
 #include <pactrain/compress/ternary.hpp>
 #include <pactrain/core/model.hpp>
@@ -46,7 +47,8 @@ struct Combination {
   /// Half values are added in float and rounded once, whatever the codec.
   static constexpr bool lossless = std::same_as<Z, Identity>;
   /// Its wire is made of integers and scales.
-  static constexpr bool scaled = std::same_as<Z, Ternary> || std::same_as<Z, Int8>;
+  static constexpr bool scaled =
+      std::same_as<Z, Ternary> || std::same_as<Z, Int8> || std::same_as<Z, Int4>;
 };
 
 /// Uneven parts, one of them empty, most of them starting inside a word.

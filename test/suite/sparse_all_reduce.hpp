@@ -8,6 +8,7 @@
 #include <suite/sparse_all_reduce_refusals.hpp>
 
 #include <pactrain/compress/cast.hpp>
+#include <pactrain/compress/int4.hpp>
 #include <pactrain/compress/int8.hpp>
 #include <pactrain/compress/ternary.hpp>
 
@@ -62,6 +63,7 @@ template <class C>
 double slack() {
   double slack = sizeof(typename C::value) == 2 ? 0x1p-7 : 1e-6;
   if (std::same_as<typename C::codec, Int8>) slack += 1.01 / 254;
+  if (std::same_as<typename C::codec, Int4>) slack += 1.01 / 8;
   if (std::same_as<typename C::codec, Ternary>) slack += 1;
   if (std::same_as<typename C::codec, Cast<bfloat16>>) slack += 0x1p-7;
   if (std::same_as<typename C::codec, Cast<float16>>) slack += 0x1p-10;
@@ -80,15 +82,17 @@ inline double distance(const std::vector<double>& a, const std::vector<double>& 
 template <class C>
 std::uint64_t payload_of(const std::vector<std::size_t>& kept) {
   using A = arithmetic_t<typename C::value>;
-  std::size_t all = 0, blocks = 0;
+  std::size_t all = 0, blocks = 0, nibbles = 0;
   for (const std::size_t n : kept) {
     all += n;
+    nibbles += (n + 1) / 2;
     blocks += (n + 255) / 256;
   }
   const std::size_t flag = C::learns ? 1 : 0;
   if (all == 0 && !C::learns) return 0;
   if (std::same_as<typename C::codec, Ternary>) return all;
   if (std::same_as<typename C::codec, Int8>) return (blocks * sizeof(A) + all + 7) / 8 * 8 + 8;
+  if (std::same_as<typename C::codec, Int4>) return (blocks * sizeof(A) + nibbles + 7) / 8 * 8 + 8;
   if (std::same_as<typename C::codec, Identity>) return (all + flag) * sizeof(typename C::value);
   return (all + flag) * 2;
 }

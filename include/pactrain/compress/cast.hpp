@@ -38,12 +38,12 @@ struct Cast {
     }
     template <GradientValue S>
     void encode(E& exec, const CodecCall&, std::span<const S> values, std::span<std::byte> wire) {
-      exec.for_each(values.size(),
+      for_each_fast(exec, values.size(),
                     kernel::Convert<S, H>{values.data(), reinterpret_cast<H*>(wire.data())});
     }
     template <GradientValue A>
     void decode_add(E& exec, const CodecCall&, std::span<const std::byte> wire, std::span<A> sum) {
-      exec.for_each(sum.size(),
+      for_each_fast(exec, sum.size(),
                     kernel::AddTo<H, A>{reinterpret_cast<const H*>(wire.data()), sum.data()});
     }
   };

@@ -49,7 +49,7 @@ struct Combine {
 ///
 /// Results of `reduce` and `scan` stay in the executor's memory; only `read` and `fence` wait.
 /// Optional fast paths are further members (`compress`, `expand`, `kth_largest`, `all_finite`),
-/// detected where they are wanted.
+/// detected where they are wanted, and `fast_form<F>`: see `for_each_fast`.
 template <class E>
 concept Executor =
     MemorySpace<typename E::memory_space> &&
@@ -68,5 +68,18 @@ concept Executor =
 /// The buffer type of an executor.
 template <class E, class T>
 using buffer_t = decltype(std::declval<E&>().template make_buffer<T>(std::size_t{}));
+
+/// `for_each(n, f)`, by the form of `f` that is fast on this executor where it has one: a type
+/// `E::fast_form<F>` made of (n, f), whose index stands for `grain` of f's. It does what `f` does,
+/// bit for bit.
+template <Executor E, class F>
+void for_each_fast(E& exec, std::size_t n, F f) {
+  if constexpr (requires { typename E::template fast_form<F>; }) {
+    using Form = typename E::template fast_form<F>;
+    exec.for_each((n + Form::grain - 1) / Form::grain, Form{n, f});
+  } else {
+    exec.for_each(n, f);
+  }
+}
 
 }  // namespace pactrain

@@ -40,12 +40,16 @@ PACTRAIN_FN constexpr RandomWords<4> philox(RandomWords<4> counter, RandomWords<
   return counter;
 }
 
+/// The key of Philox that a seed and the high half of a step, which no run reaches, make up.
+PACTRAIN_FN constexpr std::uint64_t key_of(Random random) {
+  return random.seed ^ (random.step >> 32) * 0x9e3779b97f4a7c15u;
+}
+
 /// The random words of entries 4 * block ... 4 * block + 3 of parameter `part`.
 PACTRAIN_FN constexpr RandomWords<4> random_words(Random random, std::size_t part,
                                                   std::size_t block) {
-  // Distinct counters for parts and steps below 2^32 and blocks below 2^64; the step's high half,
-  // which no run reaches, goes to the key.
-  const std::uint64_t key = random.seed ^ (random.step >> 32) * 0x9e3779b97f4a7c15u;
+  // Distinct counters for parts and steps below 2^32 and blocks below 2^64.
+  const std::uint64_t key = key_of(random);
   const auto low = [](std::uint64_t x) { return static_cast<std::uint32_t>(x); };
   const auto high = [](std::uint64_t x) { return static_cast<std::uint32_t>(x >> 32); };
   return philox({low(block), high(block), low(part), low(random.step)}, {low(key), high(key)});
@@ -61,7 +65,7 @@ PACTRAIN_FN constexpr float uniform(std::uint32_t word) {
 PACTRAIN_FN constexpr void uniforms(Random random, std::size_t part, std::size_t group, float* u) {
   constexpr std::size_t lanes = 4;
   std::uint32_t c0[lanes], c1[lanes], c2[lanes], c3[lanes];
-  const std::uint64_t key = random.seed ^ (random.step >> 32) * 0x9e3779b97f4a7c15u;
+  const std::uint64_t key = key_of(random);
   std::uint32_t k0 = static_cast<std::uint32_t>(key), k1 = static_cast<std::uint32_t>(key >> 32);
   for (std::size_t i = 0; i < lanes; ++i) {
     const std::uint64_t block = lanes * group + i;

@@ -136,6 +136,9 @@ inline constexpr bits_t<T> exponent_mask = [] {
 /// A NaN that signals nothing; a constant, for device code may not ask std::numeric_limits.
 template <class A>
 inline constexpr A quiet_nan = std::numeric_limits<A>::quiet_NaN();
+/// The largest finite value, a constant for the same reason.
+template <class A>
+inline constexpr A largest_finite = std::numeric_limits<A>::max();
 
 /// The magnitude of `x` as an integer that orders as |x| does; NaNs come out above infinity.
 template <GradientValue T>

@@ -6,6 +6,7 @@
 #include <pactrain/core/memory_space.hpp>
 #include <pactrain/core/value_type.hpp>
 #include <pactrain/host/buffer.hpp>
+#include <pactrain/host/fast_forms.hpp>
 #include <pactrain/host/simd.hpp>
 #include <pactrain/kernel/bits.hpp>
 
@@ -18,7 +19,7 @@
 namespace pactrain {
 
 /// Runs kernels as loops on the calling thread; nothing is queued, `fence` returns at once. Bit
-/// masks are packed and unpacked, and magnitudes ranked, by the vector units of the processor.
+/// masks are packed and unpacked, magnitudes ranked, and floats encoded by the processor's vectors.
 class HostExecutor {
  public:
   using memory_space = HostSpace;
@@ -91,6 +92,9 @@ class HostExecutor {
   void find_non_finite(std::span<const T> values, std::uint32_t* non_finite) {
     if (!simd::all_finite(values.data(), values.size())) *non_finite = 1;
   }
+  /// Kernels of codecs, by vector units.
+  template <simd::HasFastForm F>
+  using fast_form = simd::FastForm<F>;
   /// The k-th largest magnitude of the spans together, and how many lie above it.
   template <class T>
   simd::Bar<T> kth_largest(std::span<const std::span<const T>> parts, std::size_t k) {

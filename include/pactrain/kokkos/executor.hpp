@@ -114,6 +114,9 @@ class KokkosExecutor {
   }
 
   /// The fast paths of `HostExecutor`, each thread on its range; host spaces have them.
+  template <class F>
+    requires(on_host && simd::HasFastForm<F>)
+  using fast_form = simd::FastForm<F>;
   template <class T>
   void compress(kernel::Bits bits, std::size_t first, std::span<const T> dense, T* packed,
                 std::size_t base, std::uint32_t* non_finite)

@@ -99,6 +99,8 @@ class OpenMpExecutor {
   void fence() {}
 
   /// The fast paths of `HostExecutor`, each thread on its range.
+  template <simd::HasFastForm F>
+  using fast_form = simd::FastForm<F>;
   template <class T>
   void compress(kernel::Bits bits, std::size_t first, std::span<const T> dense, T* packed,
                 std::size_t base, std::uint32_t* non_finite) {

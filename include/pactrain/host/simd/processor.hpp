@@ -4,10 +4,13 @@
 
 #include <pactrain/host/simd/level.hpp>
 #include <pactrain/host/simd/portable.hpp>
+#include <pactrain/host/simd/portable_codes.hpp>
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <pactrain/host/simd/avx2.hpp>
+#include <pactrain/host/simd/avx2_codes.hpp>
 #include <pactrain/host/simd/avx512.hpp>
+#include <pactrain/host/simd/avx512_codes.hpp>
 #include <pactrain/host/simd/avx512_vbmi2.hpp>
 
 namespace pactrain::simd {
@@ -37,6 +40,20 @@ decltype(auto) with_kernels(Level level, F f) {
   }
 }
 
+/// The same, with what codecs use.
+template <class F>
+decltype(auto) with_codes(Level level, F f) {
+  switch (level) {
+    case Level::avx512vbmi2:
+    case Level::avx512:
+      return f(avx512::Codes{});
+    case Level::avx2:
+      return f(avx2::Codes{});
+    default:
+      return f(portable::Codes{});
+  }
+}
+
 }  // namespace pactrain::simd
 #else
 namespace pactrain::simd {
@@ -46,6 +63,11 @@ inline Level best_level() { return Level::portable; }
 template <class F>
 decltype(auto) with_kernels(Level, F f) {
   return f(portable::Kernels{});
+}
+
+template <class F>
+decltype(auto) with_codes(Level, F f) {
+  return f(portable::Codes{});
 }
 
 }  // namespace pactrain::simd
