@@ -39,3 +39,4 @@
 #include <pactrain/policy/united.hpp>
 #include <pactrain/scattered.hpp>
 #include <pactrain/sparse_all_reduce.hpp>
+#include <pactrain/sparse_streams.hpp>
