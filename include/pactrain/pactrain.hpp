@@ -4,6 +4,7 @@
 
 /// The core and the host backend: everything but the backends that need another library.
 
+#include <pactrain/balanced.hpp>
 #include <pactrain/broadcast.hpp>
 #include <pactrain/compress/cast.hpp>
 #include <pactrain/compress/identity.hpp>
@@ -21,6 +22,7 @@
 #include <pactrain/host/backend.hpp>
 #include <pactrain/mask/bit_mask.hpp>
 #include <pactrain/mask/block_mask.hpp>
+#include <pactrain/mask/bloom_mask.hpp>
 #include <pactrain/mask/convert.hpp>
 #include <pactrain/mask/full_mask.hpp>
 #include <pactrain/mask/index_mask.hpp>

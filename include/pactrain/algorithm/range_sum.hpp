@@ -33,7 +33,7 @@ class RangeSum {
   template <GradientValue W>
   void add(E& exec, const SparseStream<W>& stream) {
     const std::size_t together = items_ + (stream.dense ? range_ : stream.items);
-    if (!dense_ && goes_dense(together, range_, width(), sizeof(W))) make_dense(exec);
+    if (goes_dense(together, range_, width(), sizeof(W))) make_dense(exec);
     const W* const from = stream.values().data();
     A* const sums = values_.template view<A>(0).data();
     if (!dense_) {
@@ -43,6 +43,18 @@ class RangeSum {
     } else {
       exec.for_each(stream.items, kernel::AddItems<W, A>{stream.positions(), from, sums});
     }
+  }
+
+  /// Keeps all values from now on.
+  void make_dense(E& exec) {
+    if (dense_) return;
+    const auto all = next_values_.template take<A>(exec, range_);
+    exec.for_each(range_, kernel::Fill<A>{all.data(), A{}});
+    if (items_ > 0) {
+      exec.for_each(items_, kernel::PlaceItems<A, A>{positions(), values().data(), all.data()});
+    }
+    std::swap(values_, next_values_);
+    dense_ = true;
   }
 
   [[nodiscard]] bool dense() const noexcept { return dense_; }
@@ -57,15 +69,6 @@ class RangeSum {
  private:
   [[nodiscard]] std::size_t width() const { return kernel::index_width(range_); }
 
-  void make_dense(E& exec) {
-    const auto all = next_values_.template take<A>(exec, range_);
-    exec.for_each(range_, kernel::Fill<A>{all.data(), A{}});
-    if (items_ > 0) {
-      exec.for_each(items_, kernel::PlaceItems<A, A>{positions(), values().data(), all.data()});
-    }
-    std::swap(values_, next_values_);
-    dense_ = true;
-  }
   template <GradientValue W>
   void merge(E& exec, const SparseStream<W>& stream) {
     if (stream.items == 0) return;

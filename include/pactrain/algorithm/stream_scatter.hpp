@@ -136,6 +136,11 @@ class StreamScatter {
   }
   /// The sum over this rank's range.
   [[nodiscard]] const RangeSum<A, E>& sum() const noexcept { return sum_; }
+  /// The same with all of its values.
+  [[nodiscard]] const RangeSum<A, E>& dense_sum(E& exec) {
+    sum_.make_dense(exec);
+    return sum_;
+  }
   [[nodiscard]] std::size_t range(std::size_t rank) const { return cuts_[rank + 1] - cuts_[rank]; }
   [[nodiscard]] std::span<const std::size_t> cuts() const noexcept { return cuts_; }
 

@@ -11,7 +11,6 @@
 
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -62,20 +61,11 @@ class Threshold::on {
   [[nodiscard]] auto keep(const Piece<T>& piece) const {
     using V = std::remove_const_t<T>;
     const bool whole = !whole_.empty() && whole_[piece.part];
-    return kernel::KeepAtLeast<V>{piece.data, whole ? bits_t<V>{0} : least<V>(options_.value)};
+    return kernel::KeepAtLeast<V>{piece.data,
+                                  whole ? bits_t<V>{0} : least_magnitude<V>(options_.value)};
   }
 
  private:
-  /// The smallest magnitude of type T that is not below `value`.
-  template <GradientValue T>
-  static bits_t<T> least(double value) {
-    using A = arithmetic_t<T>;
-    if (value > static_cast<double>(std::numeric_limits<A>::max())) return exponent_mask<T>;
-    const T nearest(static_cast<A>(value));
-    const bool rounded_down = static_cast<double>(static_cast<A>(nearest)) < value;
-    return static_cast<bits_t<T>>(magnitude(nearest) + (rounded_down ? 1 : 0));
-  }
-
   Threshold options_;
   std::vector<bool> whole_;
 };

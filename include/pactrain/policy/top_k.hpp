@@ -43,6 +43,12 @@ struct TopK {
     return options.value();
   }
 
+  /// How many of `n` entries that are ranked together are kept. Precondition: a fraction or a k.
+  [[nodiscard]] std::size_t kept_of(std::size_t n) const {
+    if (k) return std::min(*k, n);
+    return std::min(n, std::max<std::size_t>(1, fraction_of(n, *fraction)));
+  }
+
   template <Executor E>
   class on;
 };
@@ -85,8 +91,8 @@ class TopK::on {
         n += pieces[end].size;
       }
       const std::size_t count = end - begin;
-      select_largest(exec, std::span<const Ranked<V>>(runs).subspan(begin, count), kept_of(n),
-                     std::span(cuts).subspan(begin, count), scratch_);
+      select_largest(exec, std::span<const Ranked<V>>(runs).subspan(begin, count),
+                     options_.kept_of(n), std::span(cuts).subspan(begin, count), scratch_);
       std::size_t ties_end = std::numeric_limits<std::size_t>::max();
       for (std::size_t i = end; i-- > begin;) {
         if (cuts[i].below < pieces[i].size) ties_end = pieces[i].first + cuts[i].below;
@@ -110,11 +116,6 @@ class TopK::on {
     std::uint64_t bar = 0;
     std::size_t ties_end = std::numeric_limits<std::size_t>::max();
   };
-
-  [[nodiscard]] std::size_t kept_of(std::size_t n) const {
-    if (options_.k) return std::min(*options_.k, n);
-    return std::min(n, std::max<std::size_t>(1, fraction_of(n, *options_.fraction)));
-  }
 
   TopK options_;
   std::vector<Line> lines_;
