@@ -4,6 +4,7 @@
 
 /// The core and the host backend: everything but the backends that need another library.
 
+#include <pactrain/balanced.hpp>
 #include <pactrain/broadcast.hpp>
 #include <pactrain/compress/cast.hpp>
 #include <pactrain/compress/identity.hpp>
@@ -32,6 +33,7 @@
 #include <pactrain/low_rank_all_reduce.hpp>
 #include <pactrain/mask/bit_mask.hpp>
 #include <pactrain/mask/block_mask.hpp>
+#include <pactrain/mask/bloom_mask.hpp>
 #include <pactrain/mask/convert.hpp>
 #include <pactrain/mask/full_mask.hpp>
 #include <pactrain/mask/index_mask.hpp>
@@ -61,3 +63,4 @@
 #include <pactrain/scores.hpp>
 #include <pactrain/sketch_all_reduce.hpp>
 #include <pactrain/sparse_all_reduce.hpp>
+#include <pactrain/sparse_streams.hpp>

@@ -12,7 +12,9 @@
 #include <pactrain/kernel/cast.hpp>
 #include <pactrain/kernel/everything.hpp>
 #include <pactrain/kernel/flags.hpp>
+#include <pactrain/kernel/indices.hpp>
 #include <pactrain/kernel/pack.hpp>
+#include <pactrain/kernel/streams.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -128,6 +130,15 @@ class ExchangeBase {
     const float* const flags = bounds_.template view<float>(bounds_count()).data() + bounds_count();
     exec.for_each(flags_.size(), kernel::Convert<float, std::uint32_t>{flags, flags_.data()});
   }
+  /// The flags as they travel, in eight bytes; and those of another rank.
+  void put_flags(E& exec, std::uint64_t* word) {
+    exec.for_each(flags_.size(), kernel::Convert<std::uint32_t, std::uint32_t>{
+                                     flags_.data(), reinterpret_cast<std::uint32_t*>(word)});
+  }
+  void unite_flags(E& exec, const std::uint64_t* word) {
+    exec.for_each(flags_.size(),
+                  kernel::UniteFlags{reinterpret_cast<const std::byte*>(word), flags_.data()});
+  }
   /// Runs `f`, and counts the bytes that it sent and the seconds that it took.
   template <class F>
   auto counted(E& exec, C& comm, F f) {
@@ -140,6 +151,14 @@ class ExchangeBase {
     conveyed_ = conveyed_buffer_.template take<A>(exec, packed_.size());
     exec.for_each(conveyed_.size(), kernel::Fill<A>{conveyed_.data(), A{}});
     codec_.decode_add(exec, call_, wire, conveyed_);
+  }
+  /// The same for the `chosen` values of the packed ones, which travel in type T.
+  void keep_chosen(E& exec, kernel::Indices chosen) {
+    if (!options_.remember) return;
+    conveyed_ = conveyed_buffer_.template take<A>(exec, packed_.size());
+    exec.for_each(conveyed_.size(), kernel::Fill<A>{conveyed_.data(), A{}});
+    exec.for_each(chosen.count,
+                  kernel::ConveyChosen<S, T, A>{chosen, packed_.data(), conveyed_.data()});
   }
   std::span<A> zeros(E& exec, std::size_t n) {
     auto sum = sum_.template take<A>(exec, n);

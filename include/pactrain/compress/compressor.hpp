@@ -48,6 +48,13 @@ concept SizesWires =
     requires(O& codec, E& exec, const CodecCall& call, std::span<const float> values) {
       { codec.wire_bytes(exec, call, values) } -> std::same_as<std::size_t>;
     };
+template <class O, class E>
+concept CodesWires =
+    requires(O& codec, E& exec, const CodecCall& call, std::span<const float> values,
+             std::span<std::byte> wire, std::span<const std::byte> received, std::span<float> sum) {
+      codec.encode(exec, call, values, wire);
+      codec.decode_add(exec, call, received, sum);
+    };
 struct NoState {
   NoState() = default;
   explicit NoState(const auto&) {}
@@ -76,6 +83,10 @@ template <class E, class Z>
   else return On(options);
 }
 
+/// Has the codec a way over the ranks, and no wire of its own?
+template <class Z>
+inline constexpr bool has_own_way = requires { requires Z::own_way; };
+
 /// WHAT a packed value looks like on the wire. A codec is an aggregate of options; its `on<E>`
 /// holds what lives in executor memory. It sees values by parameter, no positions and no ranks'
 /// other data; blocks and scales never cross a parameter.
@@ -97,28 +108,25 @@ template <class E, class Z>
 /// it to NaN, or reports by its bounds. `Identity` is marked `in_place`: wire and values are one.
 ///
 /// A codec that keeps something from step to step has a `state<E>(options)` too, and an
-/// `on(options, state)`. A state may have `close(accepted)` (the call has ended), `save(exec,
-/// writer)` and `load(exec, model, reader)`. A codec that is marked `whole` wants all of the model
-/// in one call. `for_values_of<T>()`, of the options, is the codec that travels in its place for
-/// gradients of type T. A codec may bring its own way over the ranks (`exchange`, see
-/// algorithm/exchange.hpp).
+/// `on(options, state)`. A state may have `close(accepted)` (the call has ended), `save(exec, writer)`
+/// and `load(exec, model, reader)`. A codec that is marked `whole` wants all of the model in one
+/// call. `for_values_of<T>()`, of the options, is the codec that travels in its place for gradients
+/// of type T. A codec may bring its own way over the ranks (`exchange`, see
+/// algorithm/exchange.hpp); one that is marked `own_way` has no other, and needs no wire.
 template <class Z, class E>
 concept Compressor =
     Executor<E> && std::copyable<Z> &&
-    requires(const Z& options, typename Z::template on<E>& codec, E& exec, const CodecCall& call,
-             std::span<const float> values, std::span<std::byte> wire,
-             std::span<const std::byte> received, std::span<float> sum) {
+    requires(const Z& options) {
       requires std::same_as<decltype(Z::additive), const bool>;
       { options.fingerprint() } -> std::same_as<std::uint64_t>;
       requires std::constructible_from<typename Z::template on<E>, const Z&> ||
                    std::constructible_from<typename Z::template on<E>, const Z&,
                                            codec_state<Z, E>&>;
-      codec.encode(exec, call, values, wire);
-      codec.decode_add(exec, call, received, sum);
     } &&
-    ((Z::additive && detail::SumsWires<Z, typename Z::template on<E>>) ||
-     (!Z::additive && (detail::GathersWires<typename Z::template on<E>> ||
-                       detail::SizesWires<typename Z::template on<E>, E>)));
+    (has_own_way<Z> || (detail::CodesWires<typename Z::template on<E>, E> &&
+                        ((Z::additive && detail::SumsWires<Z, typename Z::template on<E>>) ||
+                         (!Z::additive && (detail::GathersWires<typename Z::template on<E>> ||
+                                           detail::SizesWires<typename Z::template on<E>, E>)))));
 
 /// Do wires of different ranks differ in size?
 template <class Z, class E>

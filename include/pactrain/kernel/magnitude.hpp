@@ -9,6 +9,21 @@
 #include <cstddef>
 #include <cstdint>
 
+namespace pactrain {
+
+/// The smallest magnitude of type T that is not below `value`, which is not negative.
+template <GradientValue T>
+PACTRAIN_FN constexpr bits_t<T> least_magnitude(double value) {
+  using A = arithmetic_t<T>;
+  constexpr A largest = bits_as<A>(static_cast<bits_t<A>>(exponent_mask<A> - 1));
+  if (value > static_cast<double>(largest)) return exponent_mask<T>;
+  const T nearest(static_cast<A>(value));
+  const bool rounded_down = static_cast<double>(static_cast<A>(nearest)) < value;
+  return static_cast<bits_t<T>>(magnitude(nearest) + (rounded_down ? 1 : 0));
+}
+
+}  // namespace pactrain
+
 namespace pactrain::kernel {
 
 /// Which entries of a run take part: those whose bit is set, the run's first entry at position

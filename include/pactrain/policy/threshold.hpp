@@ -62,7 +62,8 @@ class Threshold::on {
   [[nodiscard]] auto keep(const Piece<T>& piece) const {
     using V = std::remove_const_t<T>;
     const bool whole = !whole_.empty() && whole_[piece.part];
-    return kernel::KeepAtLeast<V>{piece.data, whole ? bits_t<V>{0} : least_bits<V>(options_.value)};
+    return kernel::KeepAtLeast<V>{piece.data,
+                                  whole ? bits_t<V>{0} : least_magnitude<V>(options_.value)};
   }
 
  private:

@@ -43,6 +43,11 @@ struct TopK {
     return options.value();
   }
 
+  /// How many of `n` entries that are ranked together are kept. Precondition: a fraction or a k.
+  [[nodiscard]] std::size_t kept_of(std::size_t n) const {
+    return k ? std::min(*k, n) : pactrain::kept_of(n, *fraction);
+  }
+
   template <Executor E>
   class on;
 };
@@ -67,8 +72,7 @@ class TopK::on {
     each_group(gradient, exempt_parts(model, options_.exempt), options_.scope == Scope::global,
                [&](std::span<const Piece<T>> pieces, std::size_t) {
                  const std::size_t n = entries_of(pieces);
-                 const std::size_t kept = options_.k ? *options_.k : kept_of(n, *options_.fraction);
-                 lines.set_largest(exec, pieces, kept, scratch_);
+                 lines.set_largest(exec, pieces, options_.kept_of(n), scratch_);
                });
     lines_ = std::move(lines);
   }
