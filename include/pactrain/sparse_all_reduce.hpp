@@ -4,6 +4,7 @@
 
 #include <pactrain/algorithm/amplify.hpp>
 #include <pactrain/algorithm/call.hpp>
+#include <pactrain/algorithm/checked_parts.hpp>
 #include <pactrain/algorithm/identity.hpp>
 #include <pactrain/algorithm/mask_keeper.hpp>
 #include <pactrain/algorithm/progress.hpp>
@@ -46,22 +47,7 @@ namespace pactrain {
 /// at a time may use it.
 template <class Policy, class Mask, class B, class Codec = Identity, class Feedback = NoFeedback>
 class SparseAllReduce {
-  static_assert(Backend<B>,
-                "pactrain: Backend needs an executor and a communicator that reaches the "
-                "executor's memory (concept Backend)");
-  static_assert(PruningPolicy<Policy, typename B::executor_type>,
-                "pactrain: Policy needs the constants support and unkept, fingerprint(), and "
-                "on<Executor> with revision, prepare and keep (concept PruningPolicy)");
-  static_assert(MaskRepresentation<Mask, B>,
-                "pactrain: Mask needs on<Executor> with begin, assign, end, visit, keep, slot, "
-                "count, clear, fingerprint, unite, broadcast, bytes, save and load (concept "
-                "MaskRepresentation)");
-  static_assert(Compressor<Codec, typename B::executor_type>,
-                "pactrain: Codec needs the constant additive, fingerprint(), and on<Executor> with "
-                "encode and decode_add (concept Compressor)");
-  static_assert(
-      pactrain::Feedback<Feedback, typename B::executor_type>,
-      "pactrain: Feedback needs the constant active and fingerprint() (concept Feedback)");
+  static_assert(CheckedParts<Policy, Mask, B, Codec, Feedback>::fit);
 
  public:
   using policy_type = Policy;

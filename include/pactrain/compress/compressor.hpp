@@ -108,10 +108,10 @@ inline constexpr bool has_own_way = requires { requires Z::own_way; };
 /// it to NaN, or reports by its bounds. `Identity` is marked `in_place`: wire and values are one.
 ///
 /// A codec that keeps something from step to step has a `state<E>(options)` too, and an
-/// `on(options, state)`. A state may have `close(accepted)` (the call has ended), `save(exec, writer)`
-/// and `load(exec, model, reader)`. A codec that is marked `whole` wants all of the model in one
-/// call. `for_values_of<T>()`, of the options, is the codec that travels in its place for gradients
-/// of type T. A codec may bring its own way over the ranks (`exchange`, see
+/// `on(options, state)`. A state may have `close(accepted)` (the call has ended),
+/// `save(exec, writer)` and `load(exec, model, reader)`. A codec that is marked `whole` wants all
+/// of the model in one call. `for_values_of<T>()`, of the options, is the codec that travels in its
+/// place for gradients of type T. A codec may bring its own way over the ranks (`exchange`, see
 /// algorithm/exchange.hpp); one that is marked `own_way` has no other, and needs no wire.
 template <class Z, class E>
 concept Compressor =
