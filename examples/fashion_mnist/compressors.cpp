@@ -12,8 +12,9 @@ namespace demo {
 const std::vector<Compressor>& compressors() {
   static const std::vector<Compressor> all = [] {
     std::vector<Compressor> every;
-    for (const auto& family : {dense_compressors(), pruned_compressors(), scored_compressors(),
-                               sparse_compressors(), selected_compressors()}) {
+    for (const auto& family :
+         {dense_compressors(), coded_compressors(), pruned_compressors(), scored_compressors(),
+          sparse_compressors(), selected_compressors()}) {
       every.insert(every.end(), family.begin(), family.end());
     }
     return every;

@@ -48,6 +48,8 @@ std::vector<Compressor> pruned_compressors() {
        [](const Task& task) { return pruned(task, Cast<bfloat16>{}); }, 0.2},
       {"pactrain-int8", "pruned, the survivors in a byte, with feedback",
        [](const Task& task) { return pruned(task, Int8{}, ErrorFeedback{}); }, 0.2},
+      {"pactrain-int4", "pruned, the survivors in half a byte, with feedback",
+       [](const Task& task) { return pruned(task, Int4{}, ErrorFeedback{}); }, 0.2},
       {"pactrain-ternary", "pruned, the survivors as -1, 0, 1, with feedback",
        [](const Task& task) {
          return pruned(task, Ternary{.clip = task.recipe.clip},

@@ -22,6 +22,23 @@ std::vector<Compressor> sparse_compressors() {
          using R = SparseAllReduce<Gathered<TopK>, IndexMask, Backend, Identity, ErrorFeedback>;
          return reducer<R>(task, TopK{.fraction = 0.01});
        }},
+      {"topk-bloom", "the same, positions as a Bloom filter (DeepReduce)",
+       [](const Task& task) {
+         using R = SparseAllReduce<Gathered<TopK>, BloomMask, Backend, Identity, ErrorFeedback>;
+         return reducer<R>(task, TopK{.fraction = 0.01});
+       }},
+      {"sparcml", "the same, added by owners of ranges, sparse until dense is shorter (SparCML)",
+       [](const Task& task) {
+         using R =
+             SparseAllReduce<SparseStreams<TopK>, IndexMask, Backend, Identity, ErrorFeedback>;
+         return reducer<R>(task, SparseStreams<TopK>{.policy = {.fraction = 0.01}});
+       }},
+      {"oktopk", "one in a hundred of the sums, in balanced regions (Ok-Topk)",
+       [](const Task& task) {
+         using R = SparseAllReduce<Balanced<TopK>, IndexMask, Backend, Identity, ErrorFeedback>;
+         return reducer<R>(task,
+                           Balanced<TopK>{.policy = {.fraction = 0.01, .scope = Scope::global}});
+       }},
       {"topk-united", "one in a hundred of each rank, at the union of all",
        [](const Task& task) {
          using R = SparseAllReduce<TopK, IndexMask, Backend, Identity, ErrorFeedback>;

@@ -30,8 +30,9 @@ Parameters::Parameters() {
   for (std::size_t layer = 0; layer < Network::layers; ++layer) {
     const std::string name = "fc" + std::to_string(layer + 1);
     const std::size_t count = inputs(layer) * outputs(layer);
-    parts_.push_back({name + ".weight", all.subspan(first, count)});
-    parts_.push_back({name + ".bias", all.subspan(first + count, outputs(layer))});
+    // Column after column: the rows of the slice are the columns of the matrix.
+    parts_.push_back({name + ".weight", all.subspan(first, count), inputs(layer)});
+    parts_.push_back({name + ".bias", all.subspan(first + count, outputs(layer)), 0});
     first += count + outputs(layer);
   }
 }

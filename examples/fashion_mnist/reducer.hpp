@@ -58,6 +58,7 @@ const std::vector<Compressor>& compressors();
 const Compressor& compressor(const std::string& name);
 
 /// By family, each in a file of its own: what a pipeline is made of takes a while to compile.
+std::vector<Compressor> coded_compressors();
 std::vector<Compressor> dense_compressors();
 std::vector<Compressor> pruned_compressors();
 std::vector<Compressor> scored_compressors();
