@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Choices of each rank that travel with their positions.
-#include <pipeline/support.hpp>
+#include <pipeline/choices.hpp>
 
 #include <pactrain/dense_all_reduce.hpp>
 #include <pactrain/feedback/error_feedback.hpp>
@@ -42,41 +42,6 @@ std::vector<Slice<T>> layers(std::vector<T>& x) {
   const std::size_t first = x.size() / 3;
   return {{"a", std::span(x).first(first)}, {"b", std::span(x).subspan(first)}};
 }
-
-/// What rank `rank` chooses: the k largest, of equal ones the first, or what is at least `least`.
-std::vector<bool> largest(const Vector& x, std::size_t k) {
-  std::vector<std::size_t> order(x.size());
-  for (std::size_t i = 0; i < x.size(); ++i) order[i] = i;
-  std::ranges::stable_sort(order, [&](auto a, auto b) { return std::abs(x[a]) > std::abs(x[b]); });
-  std::vector<bool> kept(x.size());
-  for (std::size_t i = 0; i < std::min(k, x.size()); ++i) kept[order[i]] = true;
-  return kept;
-}
-
-/// A policy that cannot choose on one rank.
-struct NthFails {
-  bool fails = false;
-  static constexpr Support support = Support::local;
-  static constexpr Unkept unkept = Unkept::remembered;
-  [[nodiscard]] std::uint64_t fingerprint() const { return 0; }
-  template <Executor E>
-  class on {
-   public:
-    explicit on(const NthFails& options) : fails_(options.fails) {}
-    [[nodiscard]] std::uint64_t revision(Step) const { return 0; }
-    template <class T>
-    void prepare(E&, const Model&, std::span<const Piece<T>>, Step) {
-      if (fails_) throw PreconditionError("pactrain: this rank cannot choose");
-    }
-    template <class T>
-    [[nodiscard]] auto keep(const Piece<T>&) const {
-      return kernel::Among{};
-    }
-
-   private:
-    bool fails_;
-  };
-};
 
 }  // namespace
 
@@ -164,31 +129,9 @@ TEST_CASE_TEMPLATE("values of any type, and any codec of its own scales", T, flo
 
 TEST_CASE("what is not chosen waits in the residual, and nothing is lost") {
   with_ranks(3, [](HostBackend& backend, int) {
-    constexpr std::size_t n = 100;
-    constexpr int steps = 8, ranks = 3;
     OnThreads<Gathered<TopK>, IndexMask, Identity, ErrorFeedback> reduce{
         backend, {.k = 7}, {}, {}, {.reduction = Reduction::sum}};
-    std::vector<double> given(n), owed(n);
-    const int rank = backend.communicator().rank();
-    for (int step = 0; step < steps; ++step) {
-      for (int other = 0; other < ranks; ++other) {
-        const auto theirs = values_of<float>(other + 10 * step, n);
-        for (std::size_t i = 0; i < n; ++i) owed[i] += theirs[i];
-      }
-      Vector x = values_of<float>(rank + 10 * step, n);
-      reduce(x);
-      for (std::size_t i = 0; i < n; ++i) given[i] += x[i];
-    }
-    const Vector mine = residual_in<float>(saved(reduce), n);
-    const auto all = gather_host_values(backend.executor(), backend.communicator(),
-                                        std::span<const float>(mine));
-    double waiting = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-      const double residual = double(all[i]) + double(all[n + i]) + double(all[2 * n + i]);
-      waiting += std::abs(residual);
-      CHECK(std::abs(given[i] + residual - owed[i]) <= 1e-3);
-    }
-    CHECK(waiting > 100);
+    check_that_nothing_is_lost(backend, reduce, 100);
   });
 }
 
@@ -245,7 +188,7 @@ TEST_CASE("a step that is refused leaves everything, and a state goes on") {
 
 TEST_CASE("a policy that fails on one rank fails the call on all") {
   with_ranks(3, [](HostBackend& backend, int rank) {
-    OnThreads<Gathered<NthFails>, IndexMask> reduce{backend, {.fails = rank == 1}};
+    OnThreads<Gathered<CannotChoose>, IndexMask> reduce{backend, {.fails = rank == 1}};
     Vector x = values_of<float>(rank, 50);
     const Vector untouched = x;
     CHECK_THROWS_WITH_AS(reduce(x), doctest::Contains("this rank cannot choose"),

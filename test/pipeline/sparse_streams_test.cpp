@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Sparse streams by owners of ranges, which become dense where that is shorter.
+#include <pipeline/choices.hpp>
 #include <pipeline/damage.hpp>
-#include <pipeline/support.hpp>
 
 #include <pactrain/algorithm/range_sum.hpp>
 #include <pactrain/feedback/error_feedback.hpp>
@@ -37,16 +37,6 @@ using Vector = std::vector<float>;
 template <class P, class F = NoFeedback>
 using Streams = OnThreads<SparseStreams<P>, IndexMask, Identity, F>;
 
-template <class T>
-std::vector<bool> largest(const std::vector<T>& x, std::size_t k) {
-  std::vector<std::size_t> order(x.size());
-  for (std::size_t i = 0; i < x.size(); ++i) order[i] = i;
-  std::ranges::stable_sort(order,
-                           [&](auto a, auto b) { return magnitude(x[a]) > magnitude(x[b]); });
-  std::vector<bool> kept(x.size());
-  for (std::size_t i = 0; i < std::min(k, x.size()); ++i) kept[order[i]] = true;
-  return kept;
-}
 /// The dense sum of what ranks choose, in rank order, from zero; then the mean, rounded once.
 template <class T>
 std::vector<T> mean_of_largest(int ranks, int step, std::size_t n, std::size_t k) {
@@ -61,31 +51,6 @@ std::vector<T> mean_of_largest(int ranks, int step, std::size_t n, std::size_t k
   for (std::size_t i = 0; i < n; ++i) mean[i] = static_cast<T>(sum[i] / static_cast<A>(ranks));
   return mean;
 }
-
-/// A policy that cannot choose on one rank.
-struct NthFails {
-  bool fails = false;
-  static constexpr Support support = Support::local;
-  static constexpr Unkept unkept = Unkept::remembered;
-  [[nodiscard]] std::uint64_t fingerprint() const { return 0; }
-  template <Executor E>
-  class on {
-   public:
-    explicit on(const NthFails& options) : fails_(options.fails) {}
-    [[nodiscard]] std::uint64_t revision(Step) const { return 0; }
-    template <class T>
-    void prepare(E&, const Model&, std::span<const Piece<T>>, Step) {
-      if (fails_) throw PreconditionError("pactrain: this rank cannot choose");
-    }
-    template <class T>
-    [[nodiscard]] auto keep(const Piece<T>&) const {
-      return kernel::Among{};
-    }
-
-   private:
-    bool fails_;
-  };
-};
 
 /// A stream in memory of its own.
 struct HostStream {
@@ -251,31 +216,10 @@ TEST_CASE("bytes: counts, items to owners, counts, and sums to all; never more t
 
 TEST_CASE("what is not chosen waits in the residual, and nothing is lost") {
   for (const int ranks : {2, 5}) {
-    with_ranks(ranks, [&](HostBackend& backend, int rank) {
-      constexpr std::size_t n = 100;
+    with_ranks(ranks, [&](HostBackend& backend, int) {
       Streams<TopK, ErrorFeedback> reduce{
           backend, {.policy = {.k = 7}}, {}, {}, {.reduction = Reduction::sum}};
-      std::vector<double> given(n), owed(n);
-      for (int step = 0; step < 8; ++step) {
-        for (int other = 0; other < ranks; ++other) {
-          const auto theirs = values_of<float>(other + 10 * step, n);
-          for (std::size_t i = 0; i < n; ++i) owed[i] += theirs[i];
-        }
-        Vector x = values_of<float>(rank + 10 * step, n);
-        reduce(x);
-        for (std::size_t i = 0; i < n; ++i) given[i] += x[i];
-      }
-      const Vector mine = residual_in<float>(saved(reduce), n);
-      const auto all = gather_host_values(backend.executor(), backend.communicator(),
-                                          std::span<const float>(mine));
-      double waiting = 0;
-      for (std::size_t i = 0; i < n; ++i) {
-        double residual = 0;
-        for (std::size_t r = 0; r < all.size() / n; ++r) residual += all[r * n + i];
-        waiting += std::abs(residual);
-        CHECK(std::abs(given[i] + residual - owed[i]) <= 1e-3);
-      }
-      CHECK(waiting > 100);
+      check_that_nothing_is_lost(backend, reduce, 100);
     });
   }
 }
@@ -343,7 +287,7 @@ TEST_CASE("sums beyond the type are refused, and what is not finite propagates u
 
 TEST_CASE("a policy that fails on one rank fails the call on all") {
   with_ranks(3, [](HostBackend& backend, int rank) {
-    Streams<NthFails> reduce{backend, {.policy = {.fails = rank == 1}}};
+    Streams<CannotChoose> reduce{backend, {.policy = {.fails = rank == 1}}};
     Vector x = values_of<float>(rank, 50);
     const Vector untouched = x;
     CHECK_THROWS_WITH_AS(reduce(x), doctest::Contains("this rank cannot choose"),
