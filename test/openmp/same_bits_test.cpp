@@ -6,16 +6,21 @@
 #include <suite/sparse_all_reduce_law.hpp>
 #include <suite/values.hpp>
 
+#include <pactrain/balanced.hpp>
 #include <pactrain/feedback/error_feedback.hpp>
+#include <pactrain/gathered.hpp>
 #include <pactrain/host/backend.hpp>
 #include <pactrain/mask/bit_mask.hpp>
+#include <pactrain/mask/bloom_mask.hpp>
 #include <pactrain/openmp/backend.hpp>
+#include <pactrain/sparse_streams.hpp>
 
 #include <doctest/doctest.h>
 
 #include <cstddef>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -48,6 +53,31 @@ void check_threads() {
   }
 }
 
+/// Three steps of three ranks, whose own choices find each other by the way `W`.
+template <class W, class M>
+void check_way(const typename OverAll<W>::choice& choice) {
+  constexpr std::size_t n = 20001;
+  const auto steps = [&](auto& backend) {
+    using B = std::remove_reference_t<decltype(backend)>;
+    SparseAllReduce<W, M, B, Identity, ErrorFeedback> reduce{backend, choice};
+    std::vector<float> x;
+    for (int step = 0; step < 3; ++step) {
+      x = values_of<float>(backend.communicator().rank() + 10 * step, n);
+      reduce(x);
+    }
+    return std::pair{x, saved(reduce)};
+  };
+  on_threads(3, [&](HostBackend& host) {
+    const auto expected = steps(host);
+    for (const int threads : {1, 3}) {
+      OpenMpBackend backend{host.communicator(), OpenMpExecutor{threads}};
+      const auto found = steps(backend);
+      CHECK(same_bits(found.first, expected.first));
+      CHECK(found.second == expected.second);
+    }
+  });
+}
+
 }  // namespace
 
 TEST_CASE("a shared mask, ternary values and a residual") {
@@ -55,4 +85,11 @@ TEST_CASE("a shared mask, ternary values and a residual") {
 }
 TEST_CASE("the largest of the gradient, in blocks of bytes") {
   check_threads<Combination<TopK, BitMask, Int8, ErrorFeedback>>();
+}
+TEST_CASE("ranks' own choices, by owners and as filters") {
+  const TopK most{.fraction = 0.02, .scope = Scope::global};
+  check_way<SparseStreams<TopK>, IndexMask>({.policy = most});
+  check_way<SparseStreams<TopK>, IndexMask>({.policy = {.fraction = 0.4}});
+  check_way<Balanced<TopK>, IndexMask>({.policy = most, .threshold_period = 2});
+  check_way<Gathered<TopK>, BloomMask>(most);
 }
