@@ -19,6 +19,7 @@
 #include <pactrain/feedback/feedback.hpp>
 #include <pactrain/gathered.hpp>
 #include <pactrain/gradient_buckets.hpp>
+#include <pactrain/hashed.hpp>
 #include <pactrain/host/backend.hpp>
 #include <pactrain/mask/bit_mask.hpp>
 #include <pactrain/mask/block_mask.hpp>

@@ -9,6 +9,7 @@
 #include <pactrain/balanced.hpp>
 #include <pactrain/feedback/error_feedback.hpp>
 #include <pactrain/gathered.hpp>
+#include <pactrain/hashed.hpp>
 #include <pactrain/host/backend.hpp>
 #include <pactrain/mask/bit_mask.hpp>
 #include <pactrain/mask/bloom_mask.hpp>
@@ -91,5 +92,6 @@ TEST_CASE("ranks' own choices, by owners and as filters") {
   check_way<SparseStreams<TopK>, IndexMask>({.policy = most});
   check_way<SparseStreams<TopK>, IndexMask>({.policy = {.fraction = 0.4}});
   check_way<Balanced<TopK>, IndexMask>({.policy = most, .threshold_period = 2});
+  check_way<Hashed<TopK>, BitMask>({.policy = most});
   check_way<Gathered<TopK>, BloomMask>(most);
 }

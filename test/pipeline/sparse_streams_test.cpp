@@ -62,31 +62,6 @@ std::vector<T> mean_of_largest(int ranks, int step, std::size_t n, std::size_t k
   return mean;
 }
 
-/// A policy that cannot choose on one rank.
-struct NthFails {
-  bool fails = false;
-  static constexpr Support support = Support::local;
-  static constexpr Unkept unkept = Unkept::remembered;
-  [[nodiscard]] std::uint64_t fingerprint() const { return 0; }
-  template <Executor E>
-  class on {
-   public:
-    explicit on(const NthFails& options) : fails_(options.fails) {}
-    [[nodiscard]] std::uint64_t revision(Step) const { return 0; }
-    template <class T>
-    void prepare(E&, const Model&, std::span<const Piece<T>>, Step) {
-      if (fails_) throw PreconditionError("pactrain: this rank cannot choose");
-    }
-    template <class T>
-    [[nodiscard]] auto keep(const Piece<T>&) const {
-      return kernel::Among{};
-    }
-
-   private:
-    bool fails_;
-  };
-};
-
 /// A stream in memory of its own.
 struct HostStream {
   SparseStream<float> stream;
