@@ -23,6 +23,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <latch>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -350,6 +351,34 @@ TEST_CASE("a step that is refused leaves no trace, and a state goes on between e
     R other{backend, {.policy = largest(20), .threshold_period = 5, .region_period = 6}};
     CHECK_THROWS_AS(restore(other, saved(reduce)), StateError);
   });
+}
+
+TEST_CASE("a state whose thresholds or regions cannot be is refused, and changes nothing") {
+  HostExecutor exec;
+  Model model;
+  model.add("a", 100);
+  const auto loads = [&](BalancedMemory memory) {
+    std::stringstream bytes;
+    Writer writer(bytes);
+    BalancedState<HostExecutor> state(0), read(0);
+    state.commit(memory);
+    state.save(exec, writer);
+    Reader reader(bytes);
+    try {
+      read.load(exec, model, reader);
+    } catch (const StateError&) {
+      CHECK(read.memory().cuts.empty());
+      return false;
+    }
+    return read.memory().cuts == memory.cuts && read.memory().local == memory.local;
+  };
+  CHECK(loads({}));
+  CHECK(loads({.local = 0.5, .global = 2, .local_due = 7, .cuts = {0, 40, 40, 100}}));
+  CHECK(!loads({.cuts = {0, 60, 40, 100}}));
+  CHECK(!loads({.cuts = {1, 100}}));
+  CHECK(!loads({.cuts = {0, 101}}));
+  CHECK(!loads({.local = -1}));
+  CHECK(!loads({.global = infinity}));
 }
 
 TEST_CASE("what is not finite propagates uncoded, and thresholds stay") {
