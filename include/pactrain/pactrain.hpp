@@ -29,6 +29,7 @@
 #include <pactrain/feedback/momentum_feedback.hpp>
 #include <pactrain/gathered.hpp>
 #include <pactrain/gradient_buckets.hpp>
+#include <pactrain/hashed.hpp>
 #include <pactrain/host/backend.hpp>
 #include <pactrain/low_rank_all_reduce.hpp>
 #include <pactrain/mask/bit_mask.hpp>

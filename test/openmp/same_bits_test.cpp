@@ -7,18 +7,24 @@
 #include <suite/sparse_all_reduce_law.hpp>
 #include <suite/values.hpp>
 
+#include <pactrain/balanced.hpp>
 #include <pactrain/feedback/error_feedback.hpp>
+#include <pactrain/gathered.hpp>
+#include <pactrain/hashed.hpp>
 #include <pactrain/host/backend.hpp>
 #include <pactrain/low_rank_all_reduce.hpp>
 #include <pactrain/mask/bit_mask.hpp>
+#include <pactrain/mask/bloom_mask.hpp>
 #include <pactrain/openmp/backend.hpp>
 #include <pactrain/sketch_all_reduce.hpp>
+#include <pactrain/sparse_streams.hpp>
 
 #include <doctest/doctest.h>
 
 #include <cstddef>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -51,6 +57,31 @@ void check_threads() {
   }
 }
 
+/// Three steps of three ranks, whose own choices find each other by the way `W`.
+template <class W, class M>
+void check_way(const typename OverAll<W>::choice& choice) {
+  constexpr std::size_t n = 20001;
+  const auto steps = [&](auto& backend) {
+    using B = std::remove_reference_t<decltype(backend)>;
+    SparseAllReduce<W, M, B, Identity, ErrorFeedback> reduce{backend, choice};
+    std::vector<float> x;
+    for (int step = 0; step < 3; ++step) {
+      x = values_of<float>(backend.communicator().rank() + 10 * step, n);
+      reduce(x);
+    }
+    return std::pair{x, saved(reduce)};
+  };
+  on_threads(3, [&](HostBackend& host) {
+    const auto expected = steps(host);
+    for (const int threads : {1, 3}) {
+      OpenMpBackend backend{host.communicator(), OpenMpExecutor{threads}};
+      const auto found = steps(backend);
+      CHECK(same_bits(found.first, expected.first));
+      CHECK(found.second == expected.second);
+    }
+  });
+}
+
 }  // namespace
 
 TEST_CASE("a shared mask, ternary values and a residual") {
@@ -66,4 +97,12 @@ TEST_CASE("factors, and sketches") {
     method::gives_the_bits_of_the_host_backend<LowRank>(backend);
     method::gives_the_bits_of_the_host_backend<Sketch>(backend);
   }
+}
+TEST_CASE("ranks' own choices, by owners and as filters") {
+  const TopK most{.fraction = 0.02, .scope = Scope::global};
+  check_way<SparseStreams<TopK>, IndexMask>({.policy = most});
+  check_way<SparseStreams<TopK>, IndexMask>({.policy = {.fraction = 0.4}});
+  check_way<Balanced<TopK>, IndexMask>({.policy = most, .threshold_period = 2});
+  check_way<Hashed<TopK>, BitMask>({.policy = most});
+  check_way<Gathered<TopK>, BloomMask>(most);
 }

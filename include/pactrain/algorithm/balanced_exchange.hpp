@@ -151,9 +151,10 @@ class BalancedExchange final
     if (3 * count < 2 * k_) return threshold / factor;
     return of * count > most * k_ ? threshold * factor : threshold;
   }
-  /// The sums' threshold follows their number.
+  /// The sums' threshold follows their number; after a burst the next step finds it anew.
   void follow(std::size_t total) {
     next_.global = drifted(next_.global, total, 4, 3, this->codec_.options().global_drift);
+    if (total > 2 * k_) next_.global_due = 0;
   }
 
   /// Regions by this rank's choices; those of all ranks are averaged.

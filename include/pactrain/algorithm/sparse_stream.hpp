@@ -14,9 +14,9 @@
 
 namespace pactrain {
 
-/// SparCML's switch (arXiv 1802.08021, section 5.1): is what `items` items make, of a range of
-/// `range` positions, kept dense? Where it is the sum of two streams, their items together bound
-/// it. A sparse stream can thus never have as many items as its range has positions.
+/// SparCML's switch (Renggli et al., SC'19, arXiv 1802.08021): is what `items` items make, of a
+/// range of `range` positions, kept dense? Where it is the sum of two streams, their items together
+/// bound it. A sparse stream can thus never have as many items as its range has positions.
 constexpr bool goes_dense(std::size_t items, std::size_t range, std::size_t index_bytes,
                           std::size_t value_bytes) {
   return items * (index_bytes + value_bytes) >= range * value_bytes;

@@ -28,9 +28,9 @@ struct BloomFilter {
     }
     return true;
   }
-  /// The places of a position, one by one.
+  /// The places of a position, one by one; for the host.
   template <class F>
-  PACTRAIN_FN void places(std::size_t position, F f) const {
+  void places(std::size_t position, F f) const {
     std::uint64_t place = mix(position, 0);
     const std::uint64_t step = mix(position, 1);
     for (std::uint64_t j = 0; j < hashes; ++j, place += step) f(place % bits);

@@ -22,8 +22,8 @@
 namespace pactrain {
 
 /// How large a Bloom filter of `kept` of `n` positions is, with false positives at a rate f: one in
-/// `one_in`, or 0.1 kept / n where that is 0. DeepReduce (Kostopoulou et al., arXiv 2102.03112,
-/// section 4): ceil(log2 1/f) hashes, ceil(kept log2(1/f) / ln 2) bits.
+/// `one_in`, or 0.1 kept / n where that is 0. DeepReduce (Kostopoulou et al., arXiv 2102.03112):
+/// ceil(log2 1/f) hashes, ceil(kept log2(1/f) / ln 2) bits.
 struct BloomShape {
   std::uint64_t bits = 0, hashes = 0;
 
