@@ -12,8 +12,8 @@ build_packages=(g++ cmake ninja-build openmpi-bin libopenmpi-dev)
 demo_packages=("${build_packages[@]}" libeigen3-dev libcli11-dev nlohmann-json3-dev zlib1g-dev
                dataset-fashion-mnist gnuplot-nox)
 check_packages=(clang-format-19)
-fuzz_packages=(clang-19 libclang-rt-19-dev)
-test_packages=("${demo_packages[@]}" "${check_packages[@]}" "${fuzz_packages[@]}" doctest-dev
+clang_packages=(clang-19 libclang-rt-19-dev libomp-19-dev)
+test_packages=("${demo_packages[@]}" "${check_packages[@]}" "${clang_packages[@]}" doctest-dev
                librapidcheck-dev libbenchmark-dev libtrilinos-kokkos-dev pkg-config)
 
 as_root() {
