@@ -7,6 +7,7 @@
 #include <suite/own_exchange.hpp>
 
 #include <pactrain/dense_all_reduce.hpp>
+#include <pactrain/gradient_buckets.hpp>
 #include <pactrain/kernel/low_rank.hpp>
 #include <pactrain/low_rank_all_reduce.hpp>
 #include <pactrain/mask/bit_mask.hpp>
@@ -380,16 +381,20 @@ TEST_CASE("options that cannot work are refused, and differences by their name")
 
 TEST_CASE("parts that are started one by one give the bits of the whole model in one call") {
   on_each<Threads>([](HostBackend& backend) {
-    Reducer whole{backend, {.rank = 3}}, apart{backend, {.rank = 3}};
-    Vector x(700 + 33 + 640), y = x;
+    Reducer whole{backend, {.rank = 3}}, apart{backend, {.rank = 3}},
+        bucketed{backend, {.rank = 3}};
+    Vector x(700 + 33 + 640), y = x, z = x;
     const auto parts = [](Vector& values) {
       const std::span<float> all(values);
       return std::vector<Slice<float>>{
           {"a", all.first(700), 20}, {"b", all.subspan(700, 33)}, {"c", all.subspan(733), 32}};
     };
     apart.introduce(parts(y));
+    GradientBuckets buckets{bucketed, parts(z), {.bytes = 100}};
+    CHECK(buckets.bucket_count() == 3);
     for (int step = 0; step < 4; ++step) {
       x = y = values_of<float>(backend.communicator().rank() + 10 * step, x.size());
+      std::ranges::copy(x, z.begin());
       whole(parts(x));
       const auto slices = parts(y);
       Pending last = apart.start(std::vector{slices[2], slices[1]});
@@ -398,8 +403,12 @@ TEST_CASE("parts that are started one by one give the bits of the whole model in
       first.wait();
       last.wait();
       CHECK(same_bits(x, y));
+      for (const std::size_t i : {1u, 2u, 0u}) buckets.ready(i);
+      buckets.finish();
+      CHECK(same_bits(x, z));
     }
     CHECK(saved(whole) == saved(apart));
+    CHECK(saved(whole) == saved(bucketed));
   });
 }
 

@@ -509,7 +509,7 @@ TEST_CASE("a part of the model is refused: the unit is agreed for all of it") {
     reduce(all);
     const std::string text =
         refusal<PreconditionError>(backend, [&] { reduce(std::vector{all[0]}); });
-    CHECK_MESSAGE(contains(text, "takes all of the model in one call"), text);
+    CHECK_MESSAGE(contains(text, "pass all of it in one call"), text);
     CHECK(reduce(all).step == 1);
   });
 }

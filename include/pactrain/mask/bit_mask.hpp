@@ -10,6 +10,7 @@
 #include <pactrain/core/model.hpp>
 #include <pactrain/kernel/bits.hpp>
 #include <pactrain/kernel/pack.hpp>
+#include <pactrain/mask/mask.hpp>
 
 #include <cstddef>
 #include <cstdint>

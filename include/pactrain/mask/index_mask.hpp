@@ -11,6 +11,7 @@
 #include <pactrain/core/model.hpp>
 #include <pactrain/kernel/indices.hpp>
 #include <pactrain/kernel/pack.hpp>
+#include <pactrain/mask/mask.hpp>
 
 #include <algorithm>
 #include <cstddef>
