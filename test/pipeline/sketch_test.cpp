@@ -500,6 +500,22 @@ TEST_CASE("what whole numbers round is remembered, if it is to be") {
   });
 }
 
+TEST_CASE("where nobody minds an infinity, the others come out as they would have") {
+  with_ranks(3, [](HostBackend& backend, int rank) {
+    Reducer reduce{backend, {}, {.non_finite = NonFinite::ignore}};
+    DenseAllReduce<HostBackend> dense{backend, {}, {}, {}, {.non_finite = NonFinite::ignore}};
+    Vector x = whole_numbers(rank, 500, 5);
+    if (rank == 1) x[100] = infinity;
+    Vector y = x;
+    const Report report = reduce(x);
+    dense(y);
+    CHECK(same_bits(x, y));
+    CHECK(x[100] == infinity);
+    CHECK(!report.non_finite);
+    CHECK(report.payload_bytes == 500 * sizeof(float));
+  });
+}
+
 TEST_CASE("a part of the model is refused: the unit is agreed for all of it") {
   with_ranks(2, [](HostBackend& backend, int) {
     Vector x(60, 1.0f);
