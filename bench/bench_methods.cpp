@@ -32,8 +32,8 @@ double call_seconds(HostBackend& backend, Call call) {
 }
 
 /// A reducer beside the dense sum and the packed union, by turns, on ranks that are threads.
-template <class Method>
-void reduce(benchmark::State& state, int ranks, Method method, std::uint64_t one_in) {
+template <class Feedback, class Codec>
+void reduce(benchmark::State& state, int ranks, Codec codec, std::uint64_t one_in) {
   std::vector<double> times, dense_times, packed_times;
   Report report, packed_report;
   on_threads(ranks, [&](HostBackend& backend) {
@@ -44,7 +44,7 @@ void reduce(benchmark::State& state, int ranks, Method method, std::uint64_t one
       if (random % one_in == 0) original[i] = static_cast<float>(random >> 40) * 0x1p-24f - 0.5f;
     }
     std::vector<Slice<float>> slices{{"w", gradient, side}};
-    MethodAllReduce<Method, HostBackend> reducer{backend, method};
+    DenseAllReduce<HostBackend, Codec, Feedback> reducer{backend, {}, codec};
     DenseAllReduce<HostBackend> dense{backend};
     Packed packed{backend};
     for (int round = 0; round < rounds + 2; ++round) {  // the first two take memory
@@ -74,12 +74,13 @@ void reduce(benchmark::State& state, int ranks, Method method, std::uint64_t one
 }
 
 void low_rank(benchmark::State& state) {
-  reduce(state, static_cast<int>(state.range(1)),
-         LowRank{.rank = static_cast<std::size_t>(state.range(0))}, 1);
+  reduce<ErrorFeedback>(state, static_cast<int>(state.range(1)),
+                        LowRank{.rank = static_cast<std::size_t>(state.range(0))}, 1);
 }
 void sketch(benchmark::State& state, SketchCells cells, SketchIndexKind index) {
-  reduce(state, static_cast<int>(state.range(1)), Sketch{.index = index, .cells = cells},
-         static_cast<std::uint64_t>(state.range(0)));
+  reduce<NoFeedback>(state, static_cast<int>(state.range(1)),
+                     Sketch{.index = index, .cells = cells},
+                     static_cast<std::uint64_t>(state.range(0)));
 }
 
 BENCHMARK(low_rank)

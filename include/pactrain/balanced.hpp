@@ -48,7 +48,6 @@ struct Balanced {
                 "pactrain: Balanced sends positions as IndexMask stores them, and values as they "
                 "are; use Gathered for another mask or codec");
   static constexpr bool additive = false;
-  static constexpr bool own_way = true;
   static constexpr bool whole = true;
   P policy = {};
   Step threshold_period = 32;   ///< steps from one exact threshold to the next, at least 1

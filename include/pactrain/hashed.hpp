@@ -41,7 +41,6 @@ struct Hashed {
                 "pactrain: Hashed sends positions as bits of their owner's, and values as they "
                 "are; write BitMask, or use Gathered for another mask or codec");
   static constexpr bool additive = false;
-  static constexpr bool own_way = true;
   static constexpr bool whole = true;  // policies rank all that they are given together
   P policy = {};
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <pactrain/algorithm/amplify.hpp>
-#include <pactrain/algorithm/call.hpp>
+#include <pactrain/algorithm/call_list.hpp>
 #include <pactrain/algorithm/checked_parts.hpp>
 #include <pactrain/algorithm/identity.hpp>
 #include <pactrain/algorithm/mask_keeper.hpp>
@@ -21,11 +21,9 @@
 #include <pactrain/mask/mask.hpp>
 #include <pactrain/policy/policy.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <istream>
-#include <memory>
 #include <optional>
 #include <ostream>
 #include <span>
@@ -88,9 +86,9 @@ class SparseAllReduce {
     static_assert(GradientValue<T>,
                   "pactrain: a gradient is written to: pass values of type float, double, float16 "
                   "or bfloat16 that are not const");
-    settle();
+    calls_.settle();
     if (type_ && *type_ != value_type<T>) {
-      CallBase& call = idle_ != nullptr ? idle_(*this) : idle_call<T>();
+      CallBase& call = calls_.template idle_as_usual<T>(*this);
       std::vector<std::string> names;
       with_slices(gradient, [&](auto slices) {
         for (const auto& slice : slices) names.push_back(slice.name);
@@ -101,10 +99,10 @@ class SparseAllReduce {
                           names);
       return Pending(call);
     }
-    Call<SparseAllReduce, T>& call = idle_call<T>();
+    auto& call = calls_.template idle<T>(*this);
     with_slices(gradient, [&](auto slices) { call.start(slices, contribution); });
     type_ = value_type<T>;
-    idle_ = [](SparseAllReduce& self) -> CallBase& { return self.template idle_call<T>(); };
+    calls_.template use<T>();
     return Pending(call);
   }
 
@@ -124,14 +122,14 @@ class SparseAllReduce {
   /// residual (`GradientBuckets` accepts or refuses a step's parts together). All ranks do so.
   /// Throws `PreconditionError` while a call is under way.
   void drop_step() {
-    for (auto& call : calls_) {
-      expects(!call->active(), "a call is under way; wait for it before its step is given up");
-    }
+    calls_.expect_none("its step is given up");
     progress_.drop();
   }
 
   /// The mask that stands, for clearing weights and optimiser state of pruned entries.
   [[nodiscard]] auto mask() { return BoundMask(backend_->executor(), keeper_); }
+  /// What the codec keeps from step to step, and tells of the last one; empty for most.
+  [[nodiscard]] auto& codec_state() noexcept { return codec_state_; }
   /// What it runs on.
   [[nodiscard]] B& backend() const noexcept { return *backend_; }
   /// The number of the step that the next call belongs to.
@@ -169,9 +167,7 @@ class SparseAllReduce {
   /// next call goes on bit for bit as the saved one would have. Throws `StateError`, and then this
   /// reducer is as it was.
   void load(std::istream& in) {
-    for (auto& call : calls_) {
-      expects(!call->active(), "a call is under way; wait for it before a state is loaded");
-    }
+    calls_.expect_none("a state is loaded");
     Reader reader(in);
     identity().expect(reader);
     const Step step = reader.value();
@@ -203,14 +199,13 @@ class SparseAllReduce {
     type_.reset();
     if (type != 0) type_ = static_cast<ValueType>(type - 1);
     calls_.clear();
-    idle_ = nullptr;
   }
 
  private:
   template <class, GradientValue>
   friend class Call;
   using FeedbackOn = feedback_on<Feedback, executor_type>;
-  using CodecState = codec_state<Codec, executor_type>;
+  using CodecState = pactrain::codec_state<Codec, executor_type>;
   static constexpr bool keeps_state =
       requires(CodecState& state, executor_type& exec, Writer& to) { state.save(exec, to); };
 
@@ -230,25 +225,11 @@ class SparseAllReduce {
   [[nodiscard]] std::vector<Statement> statements() const {
     std::vector<Statement> all{{"size", keeper_.model().size(), true},
                                {"parts", keeper_.model().fingerprint(), false},
+                               {"shapes", keeper_.model().shapes(), false},
                                {"value type", static_cast<std::uint64_t>(value_type<T>), false}};
     identity().state(all);
     all.push_back({"step", progress_.step(), true});
     return all;
-  }
-  /// Brings every call under way past its bounds, and starts what follows them.
-  void settle(const Deadline* deadline = nullptr) {
-    for (auto& call : calls_) call->settle(deadline);
-  }
-  template <class T>
-  Call<SparseAllReduce, T>& idle_call() {
-    using Wanted = Call<SparseAllReduce, T>;
-    for (auto& call : calls_) {
-      if (auto* idle = dynamic_cast<Wanted*>(call.get()); idle != nullptr && !idle->active()) {
-        return *idle;
-      }
-    }
-    calls_.push_back(std::make_unique<Wanted>(*this));
-    return static_cast<Wanted&>(*calls_.back());
   }
   /// Residuals for a model whose sums are made in A.
   template <class A>
@@ -270,7 +251,7 @@ class SparseAllReduce {
     if constexpr (requires { codec_state_.close(accepted); }) codec_state_.close(accepted);
     if (accepted) {
       keeper_.commit();
-    } else if (std::ranges::none_of(calls_, &CallBase::active, &std::unique_ptr<CallBase>::get)) {
+    } else if (!calls_.any_active()) {
       keeper_.roll_back(backend_->executor());
       if (!keeper_.stands()) type_.reset();  // nothing was ever accepted
     }
@@ -288,8 +269,7 @@ class SparseAllReduce {
   std::optional<ValueType> type_;
   std::size_t bound_ = 0;
   StepProgress progress_;
-  std::vector<std::unique_ptr<CallBase>> calls_;
-  CallBase& (*idle_)(SparseAllReduce&) = nullptr;  ///< a call of the type that is in use
+  CallList<SparseAllReduce> calls_;
 };
 
 }  // namespace pactrain

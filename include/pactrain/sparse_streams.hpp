@@ -42,7 +42,6 @@ struct SparseStreams {
                 "pactrain: SparseStreams sends positions as IndexMask stores them, and values as "
                 "they are; use Gathered for another mask or codec");
   static constexpr bool additive = false;
-  static constexpr bool own_way = true;
   static constexpr bool whole = true;  // policies rank all that they are given together
   P policy = {};
 

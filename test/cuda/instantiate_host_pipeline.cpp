@@ -1,13 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The pactrain authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <suite/method_all_reduce.hpp>
+#include <suite/own_exchange.hpp>
 #include <suite/sparse_all_reduce.hpp>
 
 #include <pactrain/feedback/error_feedback.hpp>
-#include <pactrain/low_rank_all_reduce.hpp>
 #include <pactrain/mask/bit_mask.hpp>
 #include <pactrain/mask/index_mask.hpp>
-#include <pactrain/sketch_all_reduce.hpp>
 
 #include <cuda/host_world.hpp>
 #include <doctest/doctest.h>
@@ -23,6 +21,6 @@ TEST_CASE_TEMPLATE_INVOKE(
 
 TEST_CASE("factors and sketches have the bits of the host backend") {
   ThrustThreads<ThrustSerial>::backend_type serial;
-  method::gives_the_bits_of_the_host_backend<LowRank>(serial);
-  method::gives_the_bits_of_the_host_backend<Sketch>(serial);
+  own::gives_the_bits_of_the_host_backend<own::Factors>(serial);
+  own::gives_the_bits_of_the_host_backend<own::Sketches>(serial);
 }

@@ -2,17 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kokkos/world.hpp>
 #include <pipeline/allocations.hpp>
-#include <suite/method_all_reduce.hpp>
+#include <suite/own_exchange.hpp>
 #include <suite/sparse_all_reduce.hpp>
 
 #include <pactrain/compress/cast.hpp>
 #include <pactrain/feedback/error_feedback.hpp>
-#include <pactrain/low_rank_all_reduce.hpp>
 #include <pactrain/mask/bit_mask.hpp>
 #include <pactrain/mask/block_mask.hpp>
 #include <pactrain/mask/index_mask.hpp>
 #include <pactrain/mask/n_of_m_mask.hpp>
-#include <pactrain/sketch_all_reduce.hpp>
 
 #include <doctest/doctest.h>
 #include <kokkos/same_bits.hpp>
@@ -39,8 +37,8 @@ TEST_CASE_TEMPLATE("a Kokkos space gives the bits of the host backend", C, Lossl
 
 TEST_CASE("factors and sketches on a Kokkos space have the bits of the host backend") {
   KokkosBackend<Space, ThreadCommunicator> backend;
-  method::gives_the_bits_of_the_host_backend<LowRank>(backend);
-  method::gives_the_bits_of_the_host_backend<Sketch>(backend);
+  own::gives_the_bits_of_the_host_backend<own::Factors>(backend);
+  own::gives_the_bits_of_the_host_backend<own::Sketches>(backend);
 }
 
 namespace {

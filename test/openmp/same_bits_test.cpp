@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // T8: the same set and the same bits for 1 to 16 threads, on vectors that are long enough for all.
-#include <suite/method_all_reduce.hpp>
+#include <suite/own_exchange.hpp>
 #include <suite/policies_made.hpp>
 #include <suite/sparse_all_reduce_law.hpp>
 #include <suite/values.hpp>
@@ -12,11 +12,9 @@
 #include <pactrain/gathered.hpp>
 #include <pactrain/hashed.hpp>
 #include <pactrain/host/backend.hpp>
-#include <pactrain/low_rank_all_reduce.hpp>
 #include <pactrain/mask/bit_mask.hpp>
 #include <pactrain/mask/bloom_mask.hpp>
 #include <pactrain/openmp/backend.hpp>
-#include <pactrain/sketch_all_reduce.hpp>
 #include <pactrain/sparse_streams.hpp>
 
 #include <doctest/doctest.h>
@@ -94,8 +92,8 @@ TEST_CASE("factors, and sketches") {
   for (const int threads : {1, 2, 3, 5, 8, 16}) {
     CAPTURE(threads);
     OpenMpBackend backend{ThreadCommunicator{}, OpenMpExecutor{threads}};
-    method::gives_the_bits_of_the_host_backend<LowRank>(backend);
-    method::gives_the_bits_of_the_host_backend<Sketch>(backend);
+    own::gives_the_bits_of_the_host_backend<own::Factors>(backend);
+    own::gives_the_bits_of_the_host_backend<own::Sketches>(backend);
   }
 }
 TEST_CASE("ranks' own choices, by owners and as filters") {

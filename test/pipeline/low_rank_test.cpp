@@ -4,14 +4,19 @@
 // PowerSGD: worked examples, the law of its error, warm starts, and what becomes of columns that
 // vanish.
 #include <pipeline/support.hpp>
-#include <suite/method_all_reduce.hpp>
+#include <suite/own_exchange.hpp>
 
 #include <pactrain/dense_all_reduce.hpp>
+#include <pactrain/gradient_buckets.hpp>
 #include <pactrain/kernel/low_rank.hpp>
 #include <pactrain/low_rank_all_reduce.hpp>
+#include <pactrain/mask/bit_mask.hpp>
+#include <pactrain/policy/pruned.hpp>
+#include <pactrain/policy/track_zeros.hpp>
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <string>
@@ -19,14 +24,17 @@
 
 using namespace pactrain;
 using namespace pactrain::test;
-using method::contains;
-using method::refusal;
-using method::same_on_all;
+using reducer::contains;
+using reducer::refusal;
+using reducer::residual_in;
+using reducer::same_on_all;
+using reducer::saved;
 
 namespace {
 
 using Vector = std::vector<float>;
 using Reducer = LowRankAllReduce<HostBackend>;
+using Forgets = LowRankAllReduce<HostBackend, NoFeedback>;
 
 /// One matrix of two rows as a model.
 std::vector<Slice<float>> matrix(Vector& values, std::size_t rows) { return {{"w", values, rows}}; }
@@ -84,7 +92,7 @@ struct Multiplies : HostExecutor {
 
 }  // namespace
 
-TEST_CASE("what every reducer of a whole model owes") { method::check_method<LowRank, Threads>(); }
+TEST_CASE("what is owed by a codec with a way of its own") { own::check<own::Factors, Threads>(); }
 
 TEST_CASE("6.5: a mean of rank 1 is conveyed in one step, and errors cancel over ranks") {
   with_ranks(2, [](HostBackend& backend, int rank) {
@@ -92,7 +100,7 @@ TEST_CASE("6.5: a mean of rank 1 is conveyed in one step, and errors cancel over
     Vector gradient = rank == 0 ? Vector{1, 0, 0, 1} : Vector{3, 0, 0, -1};
     const Report report = reduce(matrix(gradient, 2));
     check_near(gradient, {2, 0, 0, 0});
-    check_near(reduce.method().residual<float>(0),
+    check_near(residual_in<float>(saved(reduce), 4),
                rank == 0 ? Vector{-1, 0, 0, 1} : Vector{1, 0, 0, -1});
     CHECK(report.payload_bytes == (2 + 1 + 2) * sizeof(float));
     CHECK(report.path == Path::packed);
@@ -106,14 +114,14 @@ TEST_CASE("6.5: the second example, with errors against what all convey and agai
       Reducer reduce{backend, {.rank = 1, .min_rate = 0.4, .error = error}};
       Vector gradient(4);
       reduce(matrix(gradient, 2));  // nothing yet to remember
-      const std::span<float> factor = reduce.method().factor<float>(0);
+      const std::span<float> factor = reduce.codec_state().factor<float>(0);
       factor[0] = 1;
       factor[1] = 0;
       gradient = rank == 0 ? Vector{2, 1, 0, 1} : Vector{0, 1, 2, 3};
       reduce(matrix(gradient, 2));
       check_near(gradient, {1, 1.5, 1, 1.5});
-      check_near(reduce.method().factor<float>(0), {1.41421f, 2.12132f}, 1e-5);
-      const auto residual = reduce.method().residual<float>(0);
+      check_near(reduce.codec_state().factor<float>(0), {1.41421f, 2.12132f}, 1e-5);
+      const auto residual = residual_in<float>(saved(reduce), 4);
       if (error == LowRankError::aggregated) {
         check_near(residual, rank == 0 ? Vector{1, -.5f, -1, -.5f} : Vector{-1, -.5f, 1, 1.5f});
       } else {
@@ -142,8 +150,9 @@ TEST_CASE("the errors of all ranks are what the sum did not convey, in every ste
           reduce(matrix(gradient, 23));
           const double times = reduction == Reduction::mean ? ranks : 1;
           for (std::size_t i = 0; i < n; ++i) owed[i] -= times * double(gradient[i]);
+          const auto residual = residual_in<float>(saved(reduce), n);
           const auto all = gather_host_values(backend.executor(), backend.communicator(),
-                                              reduce.method().residual<float>(0));
+                                              std::span<const float>(residual));
           double worst = 0;
           for (std::size_t i = 0; i < n; ++i) {
             double sum = 0;
@@ -218,7 +227,7 @@ TEST_CASE("with a warm start the factors turn to the largest singular vectors; d
     const int rank = backend.communicator().rank(), ranks = backend.communicator().size();
     const double sign = ranks % 2 == 1 && rank == ranks - 1 ? 0 : rank % 2 == 0 ? 1 : -1;
     for (const bool warm : {true, false}) {
-      Reducer reduce{backend, {.rank = 2, .warm_start = warm, .error = LowRankError::none}};
+      Forgets reduce{backend, {.rank = 2, .warm_start = warm}};
       Vector gradient;
       double least = 1;
       for (int step = 0; step < 25; ++step) {
@@ -240,8 +249,8 @@ TEST_CASE("what is remembered brings the sum of steps to the sum of gradients") 
     const Vector x = with_singular_values(32, {8, 7, 5, 4.5, 4}, 0);
     const Vector y = with_singular_values(32, {6, 5, 3}, 9);
     Reducer remembers{backend, {.rank = 1}};
-    Reducer forgets{backend, {.rank = 1, .error = LowRankError::none}};
-    const auto missed = [&](Reducer& reduce) {
+    Forgets forgets{backend, {.rank = 1}};
+    const auto missed = [&](auto& reduce) {
       constexpr int steps = 200;
       Vector sum(x.size());
       for (int step = 0; step < steps; ++step) {
@@ -290,7 +299,7 @@ TEST_CASE("only matrices that shrink enough are approximated; the others are sum
     DenseAllReduce<HostBackend> sum{backend};
     const Report report = reduce(slices);
     sum(dense);
-    CHECK(reduce.method().matrices() == 1);
+    CHECK(reduce.codec_state().matrices() == 1);
     CHECK(
         same_bits(Vector(all.begin() + 800, all.end()), Vector(dense.begin() + 800, dense.end())));
     CHECK(report.payload_bytes == sizeof(float) * (160 + 33 + 1800 + 4 * (20 + 40) + 1));
@@ -311,9 +320,9 @@ TEST_CASE("before the step at which it starts, the sum is the dense one, bit for
       Vector gradient = values_of<float>(rank + step, 900), dense = gradient;
       const Report report = reduce(matrix(gradient, 30));
       sum(dense);
-      CHECK((report.path == Path::dense) == (step < 2));
+      CHECK(report.path == Path::packed);
       CHECK(same_bits(gradient, dense) == (step < 2));
-      if (step < 2) CHECK(report.payload_bytes == 900 * sizeof(float));
+      if (step < 2) CHECK(report.payload_bytes == (900 + 1) * sizeof(float));
     }
   });
 }
@@ -361,12 +370,102 @@ TEST_CASE("options that cannot work are refused, and differences by their name")
     CHECK_THROWS_AS(Reducer(backend, {.floor = 1}), PreconditionError);
     Vector gradient(900, 1.0f);
     Reducer seeds{backend, {.seed = rank == 0 ? 1u : 2u}};
-    reducer::check_mismatch(backend, 1, "method", [&] { seeds(matrix(gradient, 30)); });
+    reducer::check_mismatch(backend, 1, "codec", [&] { seeds(matrix(gradient, 30)); });
     Reducer reduce{backend};
     const std::string text =
         refusal<PreconditionError>(backend, [&] { reduce(matrix(gradient, 7)); });
     CHECK_MESSAGE(contains(text, "'w' has 900 entries and 7 rows"), text);
     CHECK(reduce(matrix(gradient, 30)).step == 0);
+  });
+}
+
+TEST_CASE("parts that are started one by one give the bits of the whole model in one call") {
+  on_each<Threads>([](HostBackend& backend) {
+    Reducer whole{backend, {.rank = 3}}, apart{backend, {.rank = 3}},
+        bucketed{backend, {.rank = 3}};
+    Vector x(700 + 33 + 640), y = x, z = x;
+    const auto parts = [](Vector& values) {
+      const std::span<float> all(values);
+      return std::vector<Slice<float>>{
+          {"a", all.first(700), 20}, {"b", all.subspan(700, 33)}, {"c", all.subspan(733), 32}};
+    };
+    apart.introduce(parts(y));
+    GradientBuckets buckets{bucketed, parts(z), {.bytes = 100}};
+    CHECK(buckets.bucket_count() == 3);
+    for (int step = 0; step < 4; ++step) {
+      x = y = values_of<float>(backend.communicator().rank() + 10 * step, x.size());
+      std::ranges::copy(x, z.begin());
+      whole(parts(x));
+      const auto slices = parts(y);
+      Pending last = apart.start(std::vector{slices[2], slices[1]});
+      Pending first = apart.start(std::vector{slices[0]});
+      while (!last.advance()) continue;
+      first.wait();
+      last.wait();
+      CHECK(same_bits(x, y));
+      for (const std::size_t i : {1u, 2u, 0u}) buckets.ready(i);
+      buckets.finish();
+      CHECK(same_bits(x, z));
+    }
+    CHECK(saved(whole) == saved(apart));
+    CHECK(saved(whole) == saved(bucketed));
+  });
+}
+
+TEST_CASE("vectors owe nothing: they are conveyed exactly") {
+  with_ranks(3, [](HostBackend& backend, int rank) {
+    Reducer reduce{backend, {}, {.reduction = Reduction::sum}};
+    Vector x(900 + 50);
+    for (int step = 0; step < 2; ++step) {
+      x = values_of<float>(rank + 10 * step, x.size());
+      reduce(std::vector<Slice<float>>{{"w", std::span(x).first(900), 30},
+                                       {"v", std::span(x).subspan(900)}});
+    }
+    const Vector residual = residual_in<float>(saved(reduce), x.size());
+    CHECK(std::ranges::any_of(residual, [](float r) { return r != 0; }));
+    CHECK(Vector(residual.begin() + 900, residual.end()) == Vector(50));
+  });
+}
+
+TEST_CASE("behind a mask: matrices that are kept whole as factors, the others packed as they are") {
+  with_ranks(3, [](HostBackend& backend, int rank) {
+    std::vector<bool> flags(1800, true);
+    for (std::size_t i = 900; i < 1800; ++i) flags[i] = i % 2 == 0;
+    const Pruned policy = Pruned::from_flags(flags);
+    OnThreads<Pruned, BitMask, LowRank, ErrorFeedback> reduce{backend, policy};
+    OnThreads<Pruned, BitMask> packed{backend, policy};
+    Vector x = values_of<float>(rank, 1800), y = x;
+    const auto slices = [](Vector& values) {
+      return std::vector<Slice<float>>{{"a", std::span(values).first(900), 30},
+                                       {"b", std::span(values).subspan(900), 30}};
+    };
+    const Report report = reduce(slices(x));
+    packed(slices(y));
+    CHECK(report.kept == 1350);
+    CHECK(report.payload_bytes == sizeof(float) * (450 + 2 * 60 + 1));
+    CHECK(!same_bits(Vector(x.begin(), x.begin() + 900), Vector(y.begin(), y.begin() + 900)));
+    CHECK(same_bits(Vector(x.begin() + 900, x.end()), Vector(y.begin() + 900, y.end())));
+  });
+}
+
+TEST_CASE("a stray of one rank is not lost behind the infinity of another") {
+  with_ranks(2, [](HostBackend& backend, int rank) {
+    OnThreads<TrackZeros, BitMask, LowRank> reduce{
+        backend, {.patience = 1}, {}, {}, {.non_finite = NonFinite::propagate}};
+    Vector x(8);
+    Report report;
+    for (int step = 0; step < 6; ++step) {
+      x = {1, 0, 1, 0, 1, 0, 1, 0};
+      report = reduce(x);
+    }
+    REQUIRE(report.kept == 4);
+    x = {1, 0, 1, 0, 1, 0, 1, 0};
+    if (rank == 0) x[0] = infinity;
+    if (rank == 1) x[1] = 6;
+    report = reduce(x);
+    CHECK(report.path == Path::dense);
+    CHECK(x[0] == infinity);
+    CHECK(x[1] == 3);
   });
 }
 

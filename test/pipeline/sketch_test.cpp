@@ -3,13 +3,16 @@
 //
 // Lossless homomorphic compression: worked example, linearity, peeling and where it ends, indexes.
 #include <pipeline/support.hpp>
-#include <suite/method_all_reduce.hpp>
+#include <suite/own_exchange.hpp>
 
 #include <pactrain/algorithm/sketch_index.hpp>
 #include <pactrain/algorithm/sketch_plan.hpp>
+#include <pactrain/dense_all_reduce.hpp>
+#include <pactrain/feedback/error_feedback.hpp>
 #include <pactrain/kernel/sketch_cells.hpp>
 #include <pactrain/mask/bit_mask.hpp>
 #include <pactrain/policy/non_zero.hpp>
+#include <pactrain/policy/pruned.hpp>
 #include <pactrain/policy/united.hpp>
 #include <pactrain/sketch_all_reduce.hpp>
 
@@ -26,9 +29,9 @@
 using namespace pactrain;
 using namespace pactrain::test;
 using kernel::Link;
-using method::contains;
-using method::refusal;
-using method::same_on_all;
+using reducer::contains;
+using reducer::refusal;
+using reducer::same_on_all;
 
 namespace {
 
@@ -98,7 +101,7 @@ Vector whole_numbers(int rank, std::size_t n, std::uint64_t one_in) {
 
 }  // namespace
 
-TEST_CASE("what every reducer of a whole model owes") { method::check_method<Sketch, Threads>(); }
+TEST_CASE("what is owed by a codec with a way of its own") { own::check<own::Sketches, Threads>(); }
 
 TEST_CASE("3.8: the worked example, peeled in two rounds until all cells are zero") {
   ByHand sketch{.links = {plus(0), plus(2), minus(3), minus(1), minus(2), plus(3), plus(0), plus(1),
@@ -257,14 +260,14 @@ TEST_CASE("sums are those of the dense vector, the index the union; cancelled en
         CHECK(report.kept == other.kept);
         CHECK(report.path == Path::packed);
         if (ranks > 1) CHECK(gradient[7] == 0.0f);
-        CHECK(reduce.method().rounded() == 0);
+        CHECK(reduce.codec_state().rounded == 0);
         const std::size_t size = cells == SketchCells::fixed64 ? 8 : 4;
         CHECK(report.payload_bytes ==
-              size * (reduce.method().cells() + reduce.method().unresolved()));
+              size * (reduce.codec_state().cells + reduce.codec_state().unresolved));
         if (lanes > 1) continue;
-        CHECK(reduce.method().unresolved() <= 4);
-        CHECK(reduce.method().rounds() > 3);
-        CHECK(double(reduce.method().cells()) < double(report.kept) / 0.7 + 100);
+        CHECK(reduce.codec_state().unresolved <= 4);
+        CHECK(reduce.codec_state().rounds > 3);
+        CHECK(double(reduce.codec_state().cells) < double(report.kept) / 0.7 + 100);
       }
     }
   });
@@ -284,9 +287,9 @@ TEST_CASE(
     }
     fine(gradient);
     CHECK(same_bits(gradient, exact));
-    CHECK(fine.method().rounded() == 0);
+    CHECK(fine.codec_state().rounded == 0);
     coarse(rough);
-    CHECK(coarse.method().rounded() > 0);
+    CHECK(coarse.codec_state().rounded > 0);
     // 30 bits less two for three ranks, below 2^7: a unit is 2^-21, and each rank adds half of one.
     for (std::size_t i = 0; i < n; ++i) {
       CHECK(std::abs(double(rough[i]) - double(exact[i])) <= 0x1p-22 + 0x1p-18);
@@ -294,7 +297,7 @@ TEST_CASE(
     Vector wide(n, 1.0f);
     if (rank == 1) wide[0] = 1e30f;
     fine(wide);
-    CHECK(fine.method().rounded() == (rank == 1 ? n - 1 : n));
+    CHECK(fine.codec_state().rounded == (rank == 1 ? n - 1 : n));
   });
 }
 
@@ -309,13 +312,13 @@ TEST_CASE(
     for (std::size_t i = 0; i < n; ++i) exact[i] += a[i];
     const Report report = repairs(a);
     CHECK(same_bits(a, exact));
-    CHECK(repairs.method().unresolved() > report.kept / 2);
+    CHECK(repairs.codec_state().unresolved > report.kept / 2);
     estimates(b);
-    CHECK(estimates.method().unresolved() == repairs.method().unresolved());
+    CHECK(estimates.codec_state().unresolved == repairs.codec_state().unresolved);
     std::size_t wrong = 0;
     for (std::size_t i = 0; i < n; ++i) wrong += b[i] != exact[i] ? 1 : 0;
     CHECK(wrong > 0);
-    CHECK(wrong <= estimates.method().unresolved());
+    CHECK(wrong <= estimates.codec_state().unresolved);
     CHECK(same_on_all(backend, reducer::hash(b)));
   });
 }
@@ -360,14 +363,14 @@ TEST_CASE("a Bloom filter finds all that there is and a few more, whose sums are
       CHECK(same_bits(a, b));
       CHECK(report.kept >= exact.kept);
       CHECK(double(report.kept - exact.kept) <= 0.2 * double(exact.kept) + 3);
-      CHECK(bits.method().index_bits() == n);
-      CHECK((filter.method().index_bits() < n || one_in == 50));
+      CHECK(bits.codec_state().index_bits == n);
+      CHECK((filter.codec_state().index_bits < n || one_in == 50));
       if (ranks > 1 && one_in >= 1000) CHECK(report.bytes_sent < exact.bytes_sent);
     }
     Reducer filter{backend, {.index = SketchIndexKind::bloom}};
     Vector dense(1000, 1.0f);
     CHECK(filter(dense).kept == 1000);
-    CHECK(filter.method().index_bits() == 1000);  // bits would be no more
+    CHECK(filter.codec_state().index_bits == 1000);  // bits would be no more
   });
 }
 
@@ -376,12 +379,13 @@ TEST_CASE("a filter's phantoms are as few as asked for") {
   constexpr std::size_t n = 1u << 20;
   for (const std::uint64_t one_in : {200u, 2000u}) {
     const Vector x = whole_numbers(3, n, one_in);
-    const Piece<const float> piece{0, 0, 0, n, x.data()};
     SketchIndex<HostExecutor> index;
-    index.mark(backend.executor(), n, std::span<const Piece<const float>>(&piece, 1));
+    index.mark(backend.executor(), std::span<const float>(x));
     const double there = static_cast<double>(index.count());
-    index.merge(backend.executor(), backend.communicator(),
-                bloom_shape(n, index.count(), 0.05, one_in));
+    const auto shape = bloom_shape(n, index.count(), 0.05, one_in);
+    const auto wire = index.wire(backend.executor(), shape);
+    const std::vector<std::byte> sent(wire.begin(), wire.end());
+    index.merge(backend.executor(), std::span<const std::byte>(sent), 1);
     CHECK(double(index.count()) >= there);
     CHECK(double(index.count()) < 1.1 * there);
     std::size_t missing = 0;
@@ -439,6 +443,93 @@ TEST_CASE("sums beyond the range of the type are refused, with all as it was") {
   }
 }
 
+TEST_CASE("behind a pruning policy, started and waited for: the exact sum of what it keeps") {
+  on_each<Threads>([](HostBackend& backend) {
+    constexpr std::size_t n = 5000;
+    std::vector<bool> flags(n);
+    for (std::size_t i = 0; i < n; ++i) flags[i] = i % 3 != 0;
+    const Pruned policy = Pruned::from_flags(flags);
+    OnThreads<Pruned, BitMask, Sketch> sketched{backend, policy};
+    OnThreads<Pruned, BitMask> packed{backend, policy};
+    for (int step = 0; step < 3; ++step) {
+      Vector x = whole_numbers(backend.communicator().rank() + 5 * step, n, 10), y = x;
+      std::size_t some = 0;
+      Pending pending = sketched.start(x);
+      for (int i = 0; i < 100 && !pending.advance(); ++i) continue;
+      packed(y);
+      const Report report = pending.report();
+      for (const float value : y) some += value != 0 ? 1 : 0;
+      CHECK(same_bits(x, y));
+      CHECK(report.kept >= some);
+      CHECK(report.kept < n / 2);
+      CHECK(sketched.codec_state().index_bits == n - (n + 2) / 3);
+    }
+  });
+}
+
+TEST_CASE("what whole numbers round is remembered, if it is to be") {
+  with_ranks(3, [](HostBackend& backend, int rank) {
+    constexpr std::size_t n = 300;
+    DenseAllReduce<HostBackend, Sketch, ErrorFeedback> remembers{
+        backend, {}, {.cells = SketchCells::fixed32}};
+    DenseAllReduce<HostBackend, Sketch> forgets{backend, {}, {.cells = SketchCells::fixed32}};
+    std::vector<double> missed(n), lost(n);
+    constexpr int steps = 50;
+    for (int step = 0; step < steps; ++step) {
+      Vector x(n);
+      for (int r = 0; r < 3; ++r) {
+        for (std::size_t i = 0; i < n; ++i) {
+          const float value = i == 0 ? 1.0f : 1e-9f * (1.0f + value_of<float>(r, i));
+          missed[i] += double(value) / 3;
+          lost[i] += double(value) / 3;
+          if (r == rank) x[i] = value;
+        }
+      }
+      Vector y = x;
+      remembers(x);
+      forgets(y);
+      for (std::size_t i = 0; i < n; ++i) missed[i] -= double(x[i]), lost[i] -= double(y[i]);
+    }
+    double worst = 0, worst_lost = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      worst = std::max(worst, std::abs(missed[i]));
+      worst_lost = std::max(worst_lost, std::abs(lost[i]));
+    }
+    CHECK(worst < 1e-8);  // a unit is 2^-28 or 2^-27
+    CHECK(worst_lost > 3e-8);
+  });
+}
+
+TEST_CASE("where nobody minds an infinity, the others come out as they would have") {
+  with_ranks(3, [](HostBackend& backend, int rank) {
+    Reducer reduce{backend, {}, {.non_finite = NonFinite::ignore}};
+    DenseAllReduce<HostBackend> dense{backend, {}, {}, {}, {.non_finite = NonFinite::ignore}};
+    Vector x = whole_numbers(rank, 500, 5);
+    if (rank == 1) x[100] = infinity;
+    Vector y = x;
+    const Report report = reduce(x);
+    dense(y);
+    CHECK(same_bits(x, y));
+    CHECK(x[100] == infinity);
+    CHECK(!report.non_finite);
+    CHECK(report.payload_bytes == 500 * sizeof(float));
+  });
+}
+
+TEST_CASE("a part of the model is refused: the unit is agreed for all of it") {
+  with_ranks(2, [](HostBackend& backend, int) {
+    Vector x(60, 1.0f);
+    const std::vector<Slice<float>> all{{"a", std::span(x).first(20)},
+                                        {"b", std::span(x).subspan(20)}};
+    Reducer reduce{backend};
+    reduce(all);
+    const std::string text =
+        refusal<PreconditionError>(backend, [&] { reduce(std::vector{all[0]}); });
+    CHECK_MESSAGE(contains(text, "pass all of it in one call"), text);
+    CHECK(reduce(all).step == 1);
+  });
+}
+
 TEST_CASE("a rank without data adds nothing, not even to the index") {
   with_ranks(2, [](HostBackend& backend, int rank) {
     Reducer reduce{backend, {}, {.reduction = Reduction::sum}};
@@ -462,7 +553,7 @@ TEST_CASE("options that cannot work are refused, and differences by their name")
     CHECK_THROWS_AS(Reducer(backend, {.phantoms = 0}), PreconditionError);
     Vector gradient(900, 1.0f);
     Reducer seeds{backend, {.seed = rank == 0 ? 1u : 2u}};
-    reducer::check_mismatch(backend, 1, "method", [&] { seeds(gradient); });
+    reducer::check_mismatch(backend, 1, "codec", [&] { seeds(gradient); });
   });
 }
 
@@ -473,7 +564,7 @@ TEST_CASE("a sparse gradient as the documentation spells it") {
 
     SketchAllReduce<HostBackend> reduce{backend, {.cells = SketchCells::fixed32}};
     Report report = reduce(gradient);  // the mean, zeros where all ranks have zeros
-    std::size_t repaired = reduce.method().unresolved();
+    std::size_t repaired = reduce.codec_state().unresolved;
 
     CHECK(report.kept == 2);
     CHECK(repaired <= 2);

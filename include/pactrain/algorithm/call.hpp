@@ -70,7 +70,7 @@ class Call final : public CallBase {
       return true;
     };
     or_close([&] {
-      r_.settle(&deadline);
+      r_.calls_.settle(&deadline);
       if (!local_) coded_.advance(exec_, comm_, wait);
       decide(wait);
     });

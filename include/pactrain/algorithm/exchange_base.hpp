@@ -80,7 +80,8 @@ class ExchangeBase {
   /// Has every collective of this exchange been started?
   [[nodiscard]] bool started() const { return begun_ + 1 >= route().stages(); }
   [[nodiscard]] std::span<T> values() const { return values_; }
-  /// What this rank's wire means, by itself. Stands once all collectives have been started.
+  /// What this rank's wire means, by itself, in the sum or, where ranks convey something together,
+  /// this rank's share of it. Stands when all is done.
   [[nodiscard]] std::span<A> conveyed() const { return conveyed_; }
   /// How many of the packed values the wire conveys: all, unless the codec chooses among them.
   [[nodiscard]] std::size_t kept() const {

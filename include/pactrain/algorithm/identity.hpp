@@ -28,16 +28,6 @@ class ReducerIdentity {
                        {"options", hash_of(options)}};
     return identity;
   }
-  /// The same of a reducer that is made of one method.
-  template <class Method>
-  [[nodiscard]] static ReducerIdentity of_method(int ranks, const Method& method,
-                                                 const ReduceOptions& options) {
-    ReducerIdentity identity;
-    identity.ranks_ = static_cast<std::uint64_t>(ranks);
-    identity.words_ = {{"method", kernel::mix(method.fingerprint(), kind_of<Method>())},
-                       {"options", hash_of(options)}};
-    return identity;
-  }
 
   void state(std::vector<Statement>& statements) const {
     for (const Word& word : words_) statements.push_back({word.name, word.hash, false});

@@ -62,7 +62,7 @@ class MaskKeeper {
   void introduce(std::span<const Slice<T>> slices) {
     if (!model_.parts().empty()) return;
     Model model;
-    for (const auto& slice : slices) model.add(slice.name, slice.values.size());
+    for (const auto& slice : slices) model.add(slice.name, slice.values.size(), slice.rows);
     set_model(std::move(model));
     introduced_ = true;
   }
@@ -143,6 +143,7 @@ class MaskKeeper {
     for (const Part& part : model_.parts()) {
       writer.value(part.name);
       writer.value(part.size);
+      writer.value(part.rows);
     }
     writer.value(revision_);
     writer.value(stands_);
@@ -155,15 +156,17 @@ class MaskKeeper {
     Model model;
     for (std::uint64_t i = 0; i < parts; ++i) {
       std::string name = reader.text(1u << 16);
-      if (model.part_named(name) != model.parts().size()) {
-        throw StateError("pactrain: the state is damaged (it has two parameters '" + name + "')");
+      const std::uint64_t size = reader.value(), rows = reader.value();
+      if (model.part_named(name) != model.parts().size() || (rows > 1 && size % rows != 0)) {
+        throw StateError("pactrain: the state is damaged (its parameter '" + name + "' cannot be)");
       }
-      model.add(std::move(name), reader.value());
+      model.add(std::move(name), size, rows);
     }
-    if (!expected.parts().empty() && model.fingerprint() != expected.fingerprint()) {
+    if (!expected.parts().empty() &&
+        (model.fingerprint() != expected.fingerprint() || model.shapes() != expected.shapes())) {
       throw StateError(
-          "pactrain: the state is of another model (its parameters have other names or sizes); "
-          "load the state of this one");
+          "pactrain: the state is of another model (its parameters have other names, sizes or "
+          "rows); load the state of this one");
     }
     set_model(expected.parts().empty() ? std::move(model) : expected);
     revision_ = reader.value();

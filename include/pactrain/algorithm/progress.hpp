@@ -36,7 +36,7 @@ class StepProgress {
       });
     }
     expects(!whole || entries == model.size(),
-            "this policy ranks or observes the whole model; pass all of it in one call");
+            "this policy, or codec, wants the whole model; pass all of it in one call");
     for (const auto& piece : pieces) taken_[piece.part] = true;
   }
   /// What has been reduced in the step under way counts no more; its number stays.

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <pactrain/core/buffer.hpp>
-#include <pactrain/core/collectives.hpp>
 #include <pactrain/core/executor.hpp>
 #include <pactrain/core/model.hpp>
 #include <pactrain/kernel/bits.hpp>
@@ -15,7 +14,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <type_traits>
 
 namespace pactrain {
 
@@ -36,46 +34,51 @@ inline kernel::BloomShape bloom_shape(std::size_t n, std::size_t items, double p
   return {static_cast<std::size_t>(bits / kernel::BloomShape::block_bits) + 1, hashes, seed};
 }
 
-/// Which positions differ from zero on some rank: a bit for each, or a Bloom filter, merged by OR.
+/// Which of `n` values differ from zero on some rank: a bit for each, or a Bloom filter, merged by
+/// OR.
 template <Executor E>
 class SketchIndex {
  public:
-  /// This rank's own: the entries of `pieces` that differ from zero. Waits.
+  /// This rank's own: those of `values` that differ from zero. Waits for the queue.
   template <class T>
-  void mark(E& exec, std::size_t n, std::span<const Piece<T>> pieces) {
-    n_ = n;
-    own_.begin(exec, n);
-    for (const auto& piece : pieces) {
-      own_.assign(exec, piece, kernel::KeepAtLeast<std::remove_const_t<T>>{piece.data, 1});
-    }
+  void mark(E& exec, std::span<const T> values) {
+    n_ = values.size();
+    own_.begin(exec, n_);
+    own_.assign(exec, Piece<const T>{0, 0, 0, n_, values.data()},
+                kernel::KeepAtLeast<T>{values.data(), 1});
     own_.end(exec);
     by_filter_ = false;
-    bits_ = n;
   }
   /// How many are in it.
   [[nodiscard]] std::size_t count() const noexcept { return mask().count(); }
   [[nodiscard]] const BitMask::on<E>& mask() const noexcept { return by_filter_ ? found_ : own_; }
-  /// Bits that travelled.
-  [[nodiscard]] std::size_t bits() const noexcept { return bits_; }
+  /// Bits that travel from each rank.
+  [[nodiscard]] std::size_t bits() const noexcept {
+    return by_filter_ ? shape_.words() * kernel::word_bits : n_;
+  }
 
-  /// All ranks': by a filter of `shape`, or exactly where it has no blocks. Collective; waits.
-  template <class C>
-  void merge(E& exec, C& comm, const kernel::BloomShape& shape) {
-    if (shape.blocks == 0) return own_.unite(exec, comm);
+  /// What travels to all ranks, to be gathered: a filter of `shape`, or bits where it has no
+  /// blocks.
+  std::span<const std::byte> wire(E& exec, const kernel::BloomShape& shape) {
+    shape_ = shape;
+    by_filter_ = shape.blocks > 0;
+    if (!by_filter_) return own_.positions();
     const auto words = words_.template take<kernel::Word>(exec, shape.words());
-    fill(exec, shape, words);
-    const auto ranks = static_cast<std::size_t>(comm.size());
-    if (ranks > 1) {
-      const auto all = gathered_.template take<kernel::Word>(exec, words.size() * ranks);
-      all_gather(exec, comm, as_const_span(words), all);
-      exec.for_each(words.size(), kernel::Unite{words.data(), all.data(), words.size(), ranks});
-    }
-    bits_ = words.size() * kernel::word_bits;
+    fill(exec, words);
+    return std::as_bytes(words);
+  }
+  /// It becomes all ranks', whose wires are `all`. Waits for the queue.
+  void merge(E& exec, std::span<const std::byte> all, std::size_t ranks) {
+    const std::size_t count = all.size() / sizeof(kernel::Word) / ranks;
+    const auto words = words_.template take<kernel::Word>(exec, count);
+    exec.for_each(
+        count, kernel::Unite{words.data(), reinterpret_cast<const kernel::Word*>(all.data()), count,
+                             ranks});
+    if (!by_filter_) return own_.receive(exec, n_, std::as_bytes(words));
     found_.begin(exec, n_);
     found_.assign(exec, Piece<const float>{0, 0, 0, n_, nullptr},
-                  kernel::BloomHas{shape, words.data()});
+                  kernel::BloomHas{shape_, words.data()});
     found_.end(exec);
-    by_filter_ = true;
   }
   /// The positions, ascending, in executor memory.
   [[nodiscard]] std::span<const std::size_t> positions(E& exec) { return list(exec, mask()); }
@@ -86,27 +89,28 @@ class SketchIndex {
     mask.visit(exec, 0, n_, kernel::ListPosition{positions.data()});
     return positions;
   }
-  void fill(E& exec, const kernel::BloomShape& shape, std::span<kernel::Word> words) {
+  void fill(E& exec, std::span<kernel::Word> words) {
     const auto positions = list(exec, own_);
-    const std::size_t n = shape.blocks * kernel::BloomCounters::shares;
+    const std::size_t n = shape_.blocks * kernel::BloomCounters::shares;
     const auto counts = counts_.template take<std::size_t>(exec, n);
     const auto starts = starts_.template take<std::size_t>(exec, n + 1);
     const auto sorted = sorted_.template take<std::size_t>(exec, positions.size());
     const auto by = [&](std::span<std::size_t> counters) {
-      return kernel::BloomCounters{shape, positions.data(), positions.size(), counters.data()};
+      return kernel::BloomCounters{shape_, positions.data(), positions.size(), counters.data()};
     };
     exec.for_each(n, kernel::Fill<std::size_t>{counts.data(), 0});
     exec.for_each(kernel::BloomCounters::shares, kernel::BloomCount{by(counts)});
     exec.scan(n, kernel::NumberAt{counts.data()}, starts.first(n),
               std::span<std::size_t, 1>(&starts[n], 1));
     exec.for_each(kernel::BloomCounters::shares, kernel::BloomSort{by(starts), sorted.data()});
-    exec.for_each(shape.blocks, kernel::BloomFill{by(starts), sorted.data(), words.data()});
+    exec.for_each(shape_.blocks, kernel::BloomFill{by(starts), sorted.data(), words.data()});
   }
 
-  std::size_t n_ = 0, bits_ = 0;
+  std::size_t n_ = 0;
+  kernel::BloomShape shape_;
   BitMask::on<E> own_, found_;
   bool by_filter_ = false;
-  Scratch<E> words_, gathered_, positions_, counts_, starts_, sorted_;
+  Scratch<E> words_, positions_, counts_, starts_, sorted_;
 };
 
 }  // namespace pactrain

@@ -34,6 +34,13 @@ template <ReducibleValue... W>
 struct WireTypes {};
 
 namespace detail {
+template <class O, class E>
+concept Codes =
+    requires(O& codec, E& exec, const CodecCall& call, std::span<const float> values,
+             std::span<std::byte> wire, std::span<const std::byte> received, std::span<float> sum) {
+      codec.encode(exec, call, values, wire);
+      codec.decode_add(exec, call, received, sum);
+    };
 template <class Z, class O>
 concept SumsWires = requires(const O& codec, int ranks) {
   typename Z::template wires<float>;
@@ -48,13 +55,8 @@ concept SizesWires =
     requires(O& codec, E& exec, const CodecCall& call, std::span<const float> values) {
       { codec.wire_bytes(exec, call, values) } -> std::same_as<std::size_t>;
     };
-template <class O, class E>
-concept CodesWires =
-    requires(O& codec, E& exec, const CodecCall& call, std::span<const float> values,
-             std::span<std::byte> wire, std::span<const std::byte> received, std::span<float> sum) {
-      codec.encode(exec, call, values, wire);
-      codec.decode_add(exec, call, received, sum);
-    };
+template <class Z, class E>
+concept BringsExchange = requires { typename Z::template exchange<float, float, E, void>; };
 struct NoState {
   NoState() = default;
   explicit NoState(const auto&) {}
@@ -83,10 +85,6 @@ template <class E, class Z>
   else return On(options);
 }
 
-/// Has the codec a way over the ranks, and no wire of its own?
-template <class Z>
-inline constexpr bool has_own_way = requires { requires Z::own_way; };
-
 /// WHAT a packed value looks like on the wire. A codec is an aggregate of options; its `on<E>`
 /// holds what lives in executor memory. It sees values by parameter, no positions and no ranks'
 /// other data; blocks and scales never cross a parameter.
@@ -108,25 +106,25 @@ inline constexpr bool has_own_way = requires { requires Z::own_way; };
 /// it to NaN, or reports by its bounds. `Identity` is marked `in_place`: wire and values are one.
 ///
 /// A codec that keeps something from step to step has a `state<E>(options)` too, and an
-/// `on(options, state)`. A state may have `close(accepted)` (the call has ended),
-/// `save(exec, writer)` and `load(exec, model, reader)`. A codec that is marked `whole` wants all
-/// of the model in one call. `for_values_of<T>()`, of the options, is the codec that travels in its
-/// place for gradients of type T. A codec may bring its own way over the ranks (`exchange`, see
-/// algorithm/exchange.hpp); one that is marked `own_way` has no other, and needs no wire.
+/// `on(options, state)`. A state may have `close(accepted)` (the call has ended), `save(exec,
+/// writer)` and `load(exec, model, reader)`. A codec that is marked `whole` wants all of the model
+/// in one call. `for_values_of<T>()`, of the options, is the codec that travels in its place for
+/// gradients of type T. A codec may bring its own way over the ranks (`exchange`, see
+/// algorithm/exchange.hpp); its `on<E>` then needs no more than that way asks of it.
 template <class Z, class E>
-concept Compressor =
-    Executor<E> && std::copyable<Z> &&
-    requires(const Z& options) {
-      requires std::same_as<decltype(Z::additive), const bool>;
-      { options.fingerprint() } -> std::same_as<std::uint64_t>;
-      requires std::constructible_from<typename Z::template on<E>, const Z&> ||
-                   std::constructible_from<typename Z::template on<E>, const Z&,
-                                           codec_state<Z, E>&>;
-    } &&
-    (has_own_way<Z> || (detail::CodesWires<typename Z::template on<E>, E> &&
-                        ((Z::additive && detail::SumsWires<Z, typename Z::template on<E>>) ||
-                         (!Z::additive && (detail::GathersWires<typename Z::template on<E>> ||
-                                           detail::SizesWires<typename Z::template on<E>, E>)))));
+concept Compressor = Executor<E> && std::copyable<Z> &&
+                     requires(const Z& options) {
+                       requires std::same_as<decltype(Z::additive), const bool>;
+                       { options.fingerprint() } -> std::same_as<std::uint64_t>;
+                       requires std::constructible_from<typename Z::template on<E>, const Z&> ||
+                                    std::constructible_from<typename Z::template on<E>, const Z&,
+                                                            codec_state<Z, E>&>;
+                     } &&
+                     (detail::BringsExchange<Z, E> ||
+                      (detail::Codes<typename Z::template on<E>, E> &&
+                       ((Z::additive && detail::SumsWires<Z, typename Z::template on<E>>) ||
+                        (!Z::additive && (detail::GathersWires<typename Z::template on<E>> ||
+                                          detail::SizesWires<typename Z::template on<E>, E>)))));
 
 /// Do wires of different ranks differ in size?
 template <class Z, class E>

@@ -124,7 +124,7 @@ class Values {
   struct Part {
     std::string name;
     const void* data = nullptr;
-    std::size_t size = 0;
+    std::size_t size = 0, rows = 0;
   };
 
   Values() = default;
@@ -134,7 +134,7 @@ class Values {
   Values(X&& x) : type_(value_type<std::remove_cv_t<slice_value_t<X>>>) {
     with_slices(x, [&](auto slices) {
       for (const auto& slice : slices) {
-        parts_.push_back({slice.name, slice.values.data(), slice.values.size()});
+        parts_.push_back({slice.name, slice.values.data(), slice.values.size(), slice.rows});
       }
     });
   }
@@ -161,7 +161,7 @@ class Values {
 /// The layout that a list of values has.
 inline Model model_of(const Values& values) {
   Model model;
-  for (const auto& part : values.parts()) model.add(part.name, part.size);
+  for (const auto& part : values.parts()) model.add(part.name, part.size, part.rows);
   return model;
 }
 

@@ -37,6 +37,12 @@ struct ReadFlags {
   }
 };
 
+/// A NaN in the element of the flags hides the strays of other ranks: there may be one.
+struct SuspectStray {
+  std::uint32_t* flags;
+  PACTRAIN_FN void operator()(std::size_t) const { flags[stray_flag] |= flags[non_finite_flag]; }
+};
+
 /// The first element of a float wire becomes NaN where this rank has a non-finite value.
 template <class W>
 struct Poison {

@@ -149,6 +149,16 @@ struct DecodeSketch {
   PACTRAIN_FN static auto as_signed(Cell cell) { return SketchValue<Cell>::as_signed(cell); }
 };
 
+/// out[i] becomes what a cell holds of values[i].
+template <class T, class Cell, class A>
+struct AsHeld {
+  const T* values;
+  SketchValue<Cell> as;
+  A* out;
+  PACTRAIN_FN void operator()(std::size_t i) const {
+    out[i] = as.template decode<A>(as.encode(values[i]), 1.0);
+  }
+};
 /// 1 where a cell is not zero.
 template <class Cell>
 struct CellLeft {

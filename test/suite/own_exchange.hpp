@@ -7,8 +7,13 @@
 #include <suite/values.hpp>
 #include <suite/world.hpp>
 
+#include <pactrain/compress/low_rank.hpp>
+#include <pactrain/compress/sketch.hpp>
+#include <pactrain/feedback/error_feedback.hpp>
 #include <pactrain/host/backend.hpp>
-#include <pactrain/method_all_reduce.hpp>
+#include <pactrain/mask/full_mask.hpp>
+#include <pactrain/policy/keep_all.hpp>
+#include <pactrain/sparse_all_reduce.hpp>
 
 #include <doctest/doctest.h>
 
@@ -19,8 +24,9 @@
 #include <utility>
 #include <vector>
 
-/// What every reducer of a whole model owes, whatever its method: refusals, transactions, states.
-namespace pactrain::test::method {
+/// What is owed where a codec has a way of its own over the ranks, and a state: on a model with
+/// matrices, and gradients with zeros, beside what the suite of `SparseAllReduce` checks of all.
+namespace pactrain::test::own {
 
 using reducer::contains;
 using reducer::refusal;
@@ -30,11 +36,18 @@ using reducer::saved;
 
 inline constexpr std::size_t entries = 7 + 12 * 20 + 6 * 35 + 3;
 
+using Factors = reducer::Combination<KeepAll, FullMask, LowRank, ErrorFeedback>;
+using Sketches = reducer::Combination<KeepAll, FullMask, Sketch>;
+
+template <class C, Backend B>
+using reducer_of = SparseAllReduce<typename C::policy, typename C::mask, B, typename C::codec,
+                                   typename C::feedback>;
+
 /// One rank's reducer of a model of two matrices and two vectors, and its gradient.
-template <class M, Backend B, GradientValue T = float>
+template <class C, Backend B, GradientValue T = float>
 struct Replica {
-  explicit Replica(B& b, M method = {}, ReduceOptions options = {})
-      : backend(b), reduce(b, method, options), gradient(b.executor(), entries, T{}) {}
+  explicit Replica(B& b, ReduceOptions options = {})
+      : backend(b), reduce(b, {}, {}, {}, options), gradient(b.executor(), entries, T{}) {}
 
   [[nodiscard]] int rank() const { return backend.communicator().rank(); }
   [[nodiscard]] std::vector<Slice<T>> parts() const {
@@ -64,29 +77,29 @@ struct Replica {
   }
 
   B& backend;
-  MethodAllReduce<M, B> reduce;
+  reducer_of<C, B> reduce;
   Array<T, typename B::executor_type> gradient;
   Report report{};
 };
 
 /// A reducer that goes through a bad step, and one that does not and is otherwise alike.
-template <class M, Backend B>
+template <class C, Backend B>
 struct Pair {
   Pair(B& backend, NonFinite mode)
-      : disturbed(backend, {}, {.non_finite = mode}), fresh(backend, {}, {.non_finite = mode}) {}
+      : disturbed(backend, {.non_finite = mode}), fresh(backend, {.non_finite = mode}) {}
   void check_alike(Step step) {
     CHECK(disturbed.reduce.step() == step);
     CHECK(same_bits(disturbed.clean_step(step), fresh.clean_step(step)));
     CHECK(saved(disturbed.reduce) == saved(fresh.reduce));
   }
-  Replica<M, B> disturbed, fresh;
+  Replica<C, B> disturbed, fresh;
 };
 
-template <class M, World W>
+template <class C, World W>
 void all_ranks_get_the_same_however_slices_are_cut() {
   on_each<W>([](auto& backend) {
     using B = std::remove_reference_t<decltype(backend)>;
-    Replica<M, B> named(backend), cut(backend);
+    Replica<C, B> named(backend), cut(backend);
     for (Step step = 0; step < 3; ++step) {
       const auto result = named.clean_step(step);
       CHECK(same_on_all(backend, reducer::hash(result)));
@@ -101,13 +114,13 @@ void all_ranks_get_the_same_however_slices_are_cut() {
   });
 }
 
-template <class M, World W>
+template <class C, World W>
 void a_step_is_refused_as_a_whole() {
   on_each<W>([](auto& backend) {
     using B = std::remove_reference_t<decltype(backend)>;
     for (int culprit = 0; culprit < backend.communicator().size(); ++culprit) {
       for (const std::size_t place : {std::size_t{3}, std::size_t{100}}) {
-        Pair<M, B> pair(backend, NonFinite::reject);
+        Pair<C, B> pair(backend, NonFinite::reject);
         auto& replica = pair.disturbed;
         for (Step step = 0; step < 3; ++step) {
           auto gradient = replica.values(step);
@@ -126,13 +139,13 @@ void a_step_is_refused_as_a_whole() {
   });
 }
 
-template <class M, World W>
+template <class C, World W>
 void non_finite_values_propagate() {
   on_each<W>([](auto& backend) {
     using B = std::remove_reference_t<decltype(backend)>;
     for (const NonFinite mode : {NonFinite::propagate, NonFinite::ignore}) {
       for (int culprit = 0; culprit < backend.communicator().size(); ++culprit) {
-        Pair<M, B> pair(backend, mode);
+        Pair<C, B> pair(backend, mode);
         auto& replica = pair.disturbed;
         pair.check_alike(0);
         auto gradient = replica.values(1);
@@ -157,67 +170,17 @@ void non_finite_values_propagate() {
   });
 }
 
-template <class M, World W>
-void wrong_calls_are_refused() {
-  on_each<W>([](auto& backend) {
-    using B = std::remove_reference_t<decltype(backend)>;
-    for (const NonFinite mode : {NonFinite::reject, NonFinite::propagate, NonFinite::ignore}) {
-      for (int culprit = 0; culprit < backend.communicator().size(); ++culprit) {
-        CAPTURE(culprit);
-        Pair<M, B> pair(backend, mode);
-        auto& replica = pair.disturbed;
-        const bool mine = replica.rank() == culprit;
-        const std::string blame = "rank " + std::to_string(culprit) + ": ";
-        Array<float, typename B::executor_type> longer(backend.executor(), entries + 1, 1.0f);
-        Array<double, typename B::executor_type> other(backend.executor(), entries, 1.0);
-        const auto passes = [&](auto&& wrong) {
-          const std::string text = refusal<PreconditionError>(backend, [&] {
-            if (mine) replica.reduce(wrong);
-            else replica.reduce(replica.parts());
-          });
-          CHECK_MESSAGE(contains(text, blame), text);
-          return text;
-        };
-        pair.check_alike(0);
-        const std::string size = passes(longer.span());
-        CHECK_MESSAGE(contains(size, "461 entries were passed but the model has 460"), size);
-        pair.check_alike(1);
-        const std::string type = passes(other.span());
-        CHECK_MESSAGE(contains(type, "is of type double but was of type float"), type);
-        pair.check_alike(2);
-        auto some = replica.parts();
-        some.pop_back();
-        const std::string part = passes(some);
-        CHECK_MESSAGE(contains(part, "takes all of the model in one call"), part);
-        pair.check_alike(3);
-      }
-    }
-  });
-}
-
-template <class M, World W>
-void ranks_must_agree() {
+template <class C, World W>
+void ranks_must_agree_on_shapes_and_steps() {
   on_each<W>([](auto& backend) {
     using B = std::remove_reference_t<decltype(backend)>;
     const int ranks = backend.communicator().size(), rank = backend.communicator().rank();
     for (int culprit = 0; ranks > 1 && culprit < ranks; ++culprit) {
       const bool mine = rank == culprit;
-      ReduceOptions options;
-      if (mine) options.reduction = Reduction::sum;
-      Replica<M, B> differs(backend, {}, options), replica(backend), ahead(backend);
-      reducer::check_mismatch(backend, culprit, "options", [&] { differs.clean_step(0); });
+      Replica<C, B> replica(backend), ahead(backend);
       auto shapes = replica.parts();
       if (mine) shapes[1].rows = 6;
       reducer::check_mismatch(backend, culprit, "shapes", [&] { replica.reduce(shapes); });
-      Array<double, typename B::executor_type> doubles(backend.executor(), entries, 1.0);
-      reducer::check_mismatch(backend, culprit, "value type", [&] {
-        if (mine)
-          replica.reduce(std::vector<Slice<double>>{{"bias", doubles.span().subspan(0, 7)},
-                                                    {"w", doubles.span().subspan(7, 240), 12},
-                                                    {"conv", doubles.span().subspan(247, 210), 6},
-                                                    {"tail", doubles.span().subspan(457, 3)}});
-        else replica.reduce(replica.parts());
-      });
       ahead.clean_step(0);
       const std::string one = saved(ahead.reduce);
       ahead.clean_step(1);
@@ -227,12 +190,12 @@ void ranks_must_agree() {
   });
 }
 
-template <class M, World W>
+template <class C, World W>
 void a_state_goes_on_and_a_damaged_one_is_refused() {
   on_each<W>([](auto& backend) {
     using B = std::remove_reference_t<decltype(backend)>;
     for (Step at = 0; at < 3; ++at) {
-      Replica<M, B> first(backend), second(backend);
+      Replica<C, B> first(backend), second(backend);
       for (Step step = 0; step < at; ++step) first.clean_step(step);
       const std::string state = saved(first.reduce);
       restore(second.reduce, state);
@@ -248,7 +211,7 @@ void a_state_goes_on_and_a_damaged_one_is_refused() {
       }
       CHECK(saved(first.reduce) == saved(second.reduce));
     }
-    Replica<M, B> source(backend), sums(backend, {}, {.reduction = Reduction::sum}), other(backend);
+    Replica<C, B> source(backend), sums(backend, {.reduction = Reduction::sum}), other(backend);
     source.clean_step(0);
     try {
       restore(sums.reduce, saved(source.reduce));
@@ -264,14 +227,14 @@ void a_state_goes_on_and_a_damaged_one_is_refused() {
 }
 
 /// The others' waits end, and leave everything as it was.
-template <class M, World W>
+template <class C, World W>
 void a_rank_stays_away() {
   if (!W::shared_fate) return;
   W::run(
       2,
       [](auto& backend) {
         using B = std::remove_reference_t<decltype(backend)>;
-        Replica<M, B> replica(backend);
+        Replica<C, B> replica(backend);
         replica.clean_step(0);
         if (replica.rank() == 1) return;
         const auto gradient = replica.values(1);
@@ -286,10 +249,10 @@ void a_rank_stays_away() {
 
 /// Three steps of one rank, on matrices that are large enough for several threads: the gradient,
 /// and all that is saved.
-template <class M, Backend B>
+template <class C, Backend B>
 std::pair<std::vector<float>, std::string> result_of(B& backend) {
   constexpr std::size_t rows = 1100, size = rows * 60;
-  MethodAllReduce<M, B> reduce{backend};
+  reducer_of<C, B> reduce{backend};
   Array<float, typename B::executor_type> gradient(backend.executor(), size + 999, 0.0f);
   const std::vector<Slice<float>> slices{{"w", gradient.span().first(size), rows},
                                          {"v", gradient.span().subspan(size)}};
@@ -303,24 +266,23 @@ std::pair<std::vector<float>, std::string> result_of(B& backend) {
   }
   return {gradient.read(), saved(reduce)};
 }
-template <class M, Backend B>
+template <class C, Backend B>
 void gives_the_bits_of_the_host_backend(B& backend) {
   HostBackend host;
-  const auto expected = result_of<M>(host), found = result_of<M>(backend);
+  const auto expected = result_of<C>(host), found = result_of<C>(backend);
   CHECK(same_bits(found.first, expected.first));
   CHECK(found.second == expected.second);
 }
 
-/// All of it, for the method's default options.
-template <class M, World W>
-void check_method() {
-  all_ranks_get_the_same_however_slices_are_cut<M, W>();
-  a_step_is_refused_as_a_whole<M, W>();
-  non_finite_values_propagate<M, W>();
-  wrong_calls_are_refused<M, W>();
-  ranks_must_agree<M, W>();
-  a_state_goes_on_and_a_damaged_one_is_refused<M, W>();
-  a_rank_stays_away<M, W>();
+/// All of it.
+template <class C, World W>
+void check() {
+  all_ranks_get_the_same_however_slices_are_cut<C, W>();
+  a_step_is_refused_as_a_whole<C, W>();
+  non_finite_values_propagate<C, W>();
+  ranks_must_agree_on_shapes_and_steps<C, W>();
+  a_state_goes_on_and_a_damaged_one_is_refused<C, W>();
+  a_rank_stays_away<C, W>();
 }
 
-}  // namespace pactrain::test::method
+}  // namespace pactrain::test::own
