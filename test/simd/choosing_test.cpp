@@ -4,6 +4,7 @@
 #include <pactrain/kernel/bits.hpp>
 #include <pactrain/kernel/magnitude.hpp>
 #include <pactrain/kernel/moments.hpp>
+#include <pactrain/kernel/winners.hpp>
 #include <pactrain/policy/sampled_top_k.hpp>
 
 #include <doctest/doctest.h>
@@ -31,6 +32,8 @@ std::vector<float> values(std::size_t n, std::mt19937_64& random) {
     v = normal(random);
     if (random() % 16 == 0) v = random() % 2 != 0 ? 1.0f : -0.0f;
     if (random() % 64 == 0) set_any(v, random);
+    if (random() % 64 == 0) v = -std::numeric_limits<float>::infinity();
+    if (random() % 64 == 0) v = std::numeric_limits<float>::quiet_NaN();
   }
   return x;
 }
@@ -150,6 +153,38 @@ TEST_CASE("answers for 64 entries at once") {
         for (const std::size_t end : {0, 64, 70, 200, 256}) {
           check(kernel::KeepLargestBelow<float>{largest, end});
         }
+      }
+    }
+  }
+}
+
+TEST_CASE("winners of chunks") {
+  std::mt19937_64 random(6);
+  constexpr std::size_t n = 500;
+  std::vector<float> x = values(n, random);
+  for (float& v : x) v = std::round(v);  // many are alike
+  for (const std::size_t width : {1, 7, 64, 100, 1000}) {
+    std::vector<std::size_t> first_largest;
+    for (std::size_t begin = 0; begin < n; begin += width) {
+      std::size_t best = begin;
+      for (std::size_t p = begin; p < std::min(begin + width, n); ++p) {
+        if (magnitude(x[p]) > magnitude(x[best])) best = p;
+      }
+      first_largest.push_back(best);
+    }
+    for (const std::size_t cut : {0, 1, 63, 250, 499}) {
+      std::vector<kernel::Winner> winners(first_largest.size());
+      add_pieces({cut, n}, [&](std::size_t at, std::size_t size) {
+        for (std::size_t i = 0; i <= (at + size - 1) / width - at / width; ++i) {
+          kernel::FindWinner<float>{x.data() + at, at, size, width, winners.data()}(i);
+        }
+      });
+      CHECK(std::ranges::equal(first_largest, winners, {}, {}, &kernel::Winner::at));
+      const kernel::KeepWinners<float> keep{winners.data(), cut, width, {}};
+      for (std::size_t i = 0; cut + i + 64 <= n; ++i) {
+        std::uint64_t bits = 0;
+        for (std::size_t j = 0; j < 64; ++j) bits |= std::uint64_t{keep(i + j)} << j;
+        CHECK(kernel::kept_word(keep, i) == bits);
       }
     }
   }
