@@ -22,9 +22,9 @@
 #include <cstdint>
 #include <cstring>
 
-/// Kernels of codecs in the form that is fast on processors with vector units: see `for_each_fast`.
-/// Where there are none, or `PACTRAIN_SIMD` says portable, the kernel itself runs: it is the
-/// oracle.
+/// Kernels of codecs and of choices in the form that is fast on processors with vector units: see
+/// `for_each_fast`. Where there are none, or `PACTRAIN_SIMD` says portable, the kernel itself runs:
+/// it is the oracle.
 namespace pactrain::simd {
 
 /// `FastForm<K>{n, kernel}`, where there is one for the kernel K. A level that is named must not be
