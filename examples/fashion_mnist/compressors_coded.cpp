@@ -40,6 +40,10 @@ std::vector<Compressor> coded_compressors() {
        [](const Task& task) {
          return coded(task, Pipeline<RandomisedHadamard, NormalHomomorphic>{}, ErrorFeedback{});
        }},
+      {"powersgd", "two thin factors of each matrix, of rank 4 (PowerSGD)",
+       [](const Task& task) {
+         return reducer<LowRankAllReduce<Backend>>(task, LowRank{.rank = 4, .start = 0});
+       }},
   };
 }
 

@@ -39,6 +39,16 @@ std::vector<Compressor> sparse_compressors() {
          return reducer<R>(task,
                            Balanced<TopK>{.policy = {.fraction = 0.01, .scope = Scope::global}});
        }},
+      {"zen", "the same as sparcml, owners by a hash of the position (Zen)",
+       [](const Task& task) {
+         using R = SparseAllReduce<Hashed<TopK>, BitMask, Backend, Identity, ErrorFeedback>;
+         return reducer<R>(task, Hashed<TopK>{.policy = {.fraction = 0.01}});
+       }},
+      {"sketch", "one in a hundred of each rank, as a sketch that is peeled",
+       [](const Task& task) {
+         using R = SparseAllReduce<TopK, BitMask, Backend, Sketch, ErrorFeedback>;
+         return reducer<R>(task, TopK{.fraction = 0.01});
+       }},
       {"topk-united", "one in a hundred of each rank, at the union of all",
        [](const Task& task) {
          using R = SparseAllReduce<TopK, IndexMask, Backend, Identity, ErrorFeedback>;

@@ -37,7 +37,7 @@ std::vector<std::size_t> count_each(E& exec, std::span<const Ranked<T>> runs, Sc
                                     Load load) {
   auto sums = scratch.template take<std::size_t>(exec, runs.size());
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    exec.reduce(runs[i].values.size(), std::size_t{0}, load(runs[i]), kernel::Add{},
+    reduce_fast(exec, runs[i].values.size(), std::size_t{0}, load(runs[i]), kernel::Add{},
                 std::span<std::size_t, 1>(sums.data() + i, 1));
   }
   std::vector<std::size_t> counts(runs.size());

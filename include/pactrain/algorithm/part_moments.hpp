@@ -44,7 +44,7 @@ class PartMoments {
     const std::size_t from = piece.at / kernel::moment_unit;
     const std::size_t to = (piece.at + piece.size - 1) / kernel::moment_unit;
     auto* const lanes = lanes_.template view<kernel::MomentLanes>(0).data() + first_[piece.part];
-    exec.for_each(to - from + 1,
+    for_each_fast(exec, to - from + 1,
                   kernel::AddMoments<V>{piece.data, piece.at, piece.size, bar, with_logs, lanes});
   }
   /// Waits for what was taken in.

@@ -49,7 +49,7 @@ struct Combine {
 ///
 /// Results of `reduce` and `scan` stay in the executor's memory; only `read` and `fence` wait.
 /// Optional fast paths are further members (`compress`, `expand`, `kth_largest`, `all_finite`),
-/// detected where they are wanted, and `fast_form<F>`: see `for_each_fast`.
+/// detected where they are wanted, and `fast_form<F>`: see `for_each_fast` and `reduce_fast`.
 template <class E>
 concept Executor =
     MemorySpace<typename E::memory_space> &&
@@ -79,6 +79,18 @@ void for_each_fast(E& exec, std::size_t n, F f) {
     exec.for_each((n + Form::grain - 1) / Form::grain, Form{n, f});
   } else {
     exec.for_each(n, f);
+  }
+}
+
+/// `reduce`, by the form of `load` that is fast on this executor where it has one; its answer for
+/// an index stands for `grain` of load's.
+template <Executor E, class T, class Load, class Combine>
+void reduce_fast(E& exec, std::size_t n, T init, Load load, Combine combine, std::span<T, 1> out) {
+  if constexpr (requires { typename E::template fast_form<Load>; }) {
+    using Form = typename E::template fast_form<Load>;
+    exec.reduce((n + Form::grain - 1) / Form::grain, init, Form{n, load}, combine, out);
+  } else {
+    exec.reduce(n, init, load, combine, out);
   }
 }
 

@@ -134,16 +134,16 @@ struct ErrorFeedback {
     }
     template <class A>
     void commit(E& exec, std::size_t first, std::span<const A> missed, Step step) {
-      const auto gamma = static_cast<A>(gamma_);
+      const auto share = static_cast<A>(gamma_);
       with(
           [&]<class R>(std::span<R> residual) {
             if constexpr (std::same_as<R, std::int8_t>) {
               exec.for_each(touched(first, missed.size()),
-                            kernel::RememberBytes<A>{missed.data(), first, missed.size(), gamma,
+                            kernel::RememberBytes<A>{missed.data(), first, missed.size(), share,
                                                      bytes(exec, residual)});
             } else {
               exec.for_each(missed.size(),
-                            kernel::Remember<R, A>{missed.data(), gamma, residual.data() + first});
+                            kernel::Remember<R, A>{missed.data(), share, residual.data() + first});
             }
             if (reset_period_ != 0 && (step + 1) % reset_period_ == 0) {
               clear(exec, residual.subspan(first, missed.size()));

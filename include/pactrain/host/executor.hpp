@@ -92,7 +92,7 @@ class HostExecutor {
   void find_non_finite(std::span<const T> values, std::uint32_t* non_finite) {
     if (!simd::all_finite(values.data(), values.size())) *non_finite = 1;
   }
-  /// Kernels of codecs, by vector units.
+  /// Kernels of codecs and of choices, by vector units.
   template <simd::HasFastForm F>
   using fast_form = simd::FastForm<F>;
   /// The k-th largest magnitude of the spans together, and how many lie above it.

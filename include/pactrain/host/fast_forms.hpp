@@ -9,6 +9,8 @@
 #include <pactrain/host/simd/processor.hpp>
 #include <pactrain/kernel/cast.hpp>
 #include <pactrain/kernel/codes.hpp>
+#include <pactrain/kernel/magnitude.hpp>
+#include <pactrain/kernel/moments.hpp>
 #include <pactrain/kernel/quantise.hpp>
 #include <pactrain/kernel/quantise_rules.hpp>
 #include <pactrain/kernel/ternary.hpp>
@@ -20,9 +22,9 @@
 #include <cstdint>
 #include <cstring>
 
-/// Kernels of codecs in the form that is fast on processors with vector units: see `for_each_fast`.
-/// Where there are none, or `PACTRAIN_SIMD` says portable, the kernel itself runs: it is the
-/// oracle.
+/// Kernels of codecs and of choices in the form that is fast on processors with vector units: see
+/// `for_each_fast`. Where there are none, or `PACTRAIN_SIMD` says portable, the kernel itself runs:
+/// it is the oracle.
 namespace pactrain::simd {
 
 /// `FastForm<K>{n, kernel}`, where there is one for the kernel K. A level that is named must not be
@@ -192,5 +194,53 @@ struct FastForm<kernel::DecodeTernary<std::int8_t, float>> {
     for (std::size_t j = done; j < unit.size; ++j) to[j] += static_cast<float>(digits[j]) * scale;
   }
 };
+
+template <>
+struct FastForm<kernel::AddMoments<float>> {
+  static constexpr std::size_t grain = 1;
+  std::size_t n;
+  kernel::AddMoments<float> k;
+  Level level = simd::level();
+  void operator()(std::size_t index) const {
+    if (k.with_logs) return k(index);
+    const std::size_t unit = k.at / kernel::moment_unit + index, end = k.end_of(unit);
+    std::size_t p = k.first_of(unit);
+    kernel::MomentLanes lanes = k.begun(unit);
+    const std::size_t lane = p % kernel::moment_lanes;
+    const std::size_t whole = std::min(lane == 0 ? p : p - lane + kernel::moment_lanes, end);
+    k.add_places(lanes, p, whole);
+    p = whole;
+    p += with_codes(level, [&](auto codes) {
+      return codes.add_moments(k.x + (p - k.at), end - p, k.bar, lanes);
+    });
+    k.add_places(lanes, p, end);
+    k.units[unit] = lanes;
+  }
+};
+
+/// Counts so many entries at once: where all take part, in a loop that compilers make by vectors.
+template <class Count>
+struct FastCount {
+  static constexpr std::size_t grain = 4096;
+  std::size_t n;
+  Count k;
+  std::size_t operator()(std::size_t index) const {
+    const std::size_t first = index * grain, count = std::min(grain, n - first);
+    std::size_t all = 0;
+    if (k.among.words != nullptr) {
+      for (std::size_t i = 0; i < count; ++i) all += k(first + i);
+      return all;
+    }
+    const Count counter = k;
+    const auto* const x = counter.x + first;
+    std::uint32_t found = 0;
+    for (std::size_t i = 0; i < count; ++i) found += counter.counts(x[i]) ? 1u : 0u;
+    return found;
+  }
+};
+template <class T>
+struct FastForm<kernel::CountAtLeast<T>> : FastCount<kernel::CountAtLeast<T>> {};
+template <class T>
+struct FastForm<kernel::CountEqual<T>> : FastCount<kernel::CountEqual<T>> {};
 
 }  // namespace pactrain::simd

@@ -70,6 +70,31 @@ struct Bits {
   }
 };
 
+/// What `keep` says of the 64 entries from `at` on: bytes first, which compilers make by vectors,
+/// then bits of these.
+template <class Keep>
+PACTRAIN_FN Word word_of_answers(const Keep& keep, std::size_t at) {
+  std::uint8_t kept[word_bits];
+  for (std::size_t i = 0; i < word_bits; ++i) kept[i] = keep(at + i) ? 1 : 0;
+  Word bits = 0;
+  for (std::size_t byte = 0; byte < word_bits / 8; ++byte) {
+    Word eight = 0;
+    for (std::size_t i = 0; i < 8; ++i) eight |= static_cast<Word>(kept[8 * byte + i]) << 8 * i;
+    bits |= (eight * 0x0102040810204080u >> 56) << 8 * byte;
+  }
+  return bits;
+}
+
+/// The same, by the way that `keep` has of its own, where it has one.
+template <class Keep>
+PACTRAIN_FN Word kept_word(const Keep& keep, std::size_t at) {
+  if constexpr (requires { keep.word_at(at); }) {
+    return keep.word_at(at);
+  } else {
+    return word_of_answers(keep, at);
+  }
+}
+
 /// Sets the bits of positions [first, first + n) to what `keep` says of 0 ... n - 1. One call a
 /// word, so that a word is written by one thread; its other bits stay.
 template <class Keep>
@@ -83,7 +108,7 @@ struct Assign {
     const std::size_t low = begin > first ? begin : first;
     const std::size_t high = begin + word_bits < first + n ? begin + word_bits : first + n;
     if (high - low == word_bits) {
-      words[word] = whole(low - first);
+      words[word] = kept_word(keep, low - first);
       return;
     }
     Word bits = 0;
@@ -91,20 +116,6 @@ struct Assign {
       bits |= static_cast<Word>(keep(p - first) ? 1 : 0) << (p - begin);
     }
     words[word] = (words[word] & ~between(begin, first, first + n)) | bits;
-  }
-
- private:
-  /// The answers for 64 entries: bytes first, which compilers make by vectors, then bits of these.
-  PACTRAIN_FN Word whole(std::size_t at) const {
-    std::uint8_t kept[word_bits];
-    for (std::size_t i = 0; i < word_bits; ++i) kept[i] = keep(at + i) ? 1 : 0;
-    Word bits = 0;
-    for (std::size_t byte = 0; byte < word_bits / 8; ++byte) {
-      Word eight = 0;
-      for (std::size_t i = 0; i < 8; ++i) eight |= static_cast<Word>(kept[8 * byte + i]) << 8 * i;
-      bits |= (eight * 0x0102040810204080u >> 56) << 8 * byte;
-    }
-    return bits;
   }
 };
 

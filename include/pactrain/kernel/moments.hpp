@@ -44,6 +44,15 @@ struct MomentLanes {
   std::uint64_t count;
 };
 
+/// The bits of the greatest finite float that is not above a bar, which is not negative: a float
+/// whose magnitude's bits are more lies above it.
+constexpr std::uint32_t floats_below(double bar) {
+  const double most = static_cast<double>(bits_as<float>(exponent_mask<float> - 1));
+  if (bar >= most) return exponent_mask<float> - 1;
+  const auto nearest = static_cast<float>(bar);
+  return bits_as<std::uint32_t>(nearest) - (static_cast<double>(nearest) > bar ? 1 : 0);
+}
+
 /// Adds the `n` entries from place `at` of a part on to the lanes of their units: magnitudes above
 /// `bar`, infinities and NaNs left out. A unit that begins before them goes on where it was.
 template <class T>
@@ -54,16 +63,27 @@ struct AddMoments {
   bool with_logs;
   MomentLanes* units;  ///< of the part
   PACTRAIN_FN void operator()(std::size_t i) const {
-    const std::size_t unit = at / moment_unit + i, start = unit * moment_unit;
-    const std::size_t begin = start < at ? at : start;
-    const std::size_t end = at + n < start + moment_unit ? at + n : start + moment_unit;
-    MomentLanes lanes{};
-    if (begin > start) lanes = units[unit];
-    std::size_t p = begin;
+    const std::size_t unit = at / moment_unit + i, begin = first_of(unit);
+    MomentLanes lanes = begun(unit);
+    add_places(lanes, begin, end_of(unit));
+    units[unit] = lanes;
+  }
+  /// The first of these entries' places in a unit, and the one behind their last.
+  PACTRAIN_FN std::size_t first_of(std::size_t unit) const {
+    return unit * moment_unit < at ? at : unit * moment_unit;
+  }
+  PACTRAIN_FN std::size_t end_of(std::size_t unit) const {
+    return at + n < (unit + 1) * moment_unit ? at + n : (unit + 1) * moment_unit;
+  }
+  /// The sums of a unit before these entries.
+  PACTRAIN_FN MomentLanes begun(std::size_t unit) const {
+    return first_of(unit) > unit * moment_unit ? units[unit] : MomentLanes{};
+  }
+  /// Adds the entries at the places [p, end) of one unit.
+  PACTRAIN_FN void add_places(MomentLanes& lanes, std::size_t p, std::size_t end) const {
     for (; p < end && p % moment_lanes != 0; ++p) add<1>(lanes, p);
     for (; p + moment_lanes <= end; p += moment_lanes) add<moment_lanes>(lanes, p);
     for (; p < end; ++p) add<1>(lanes, p);
-    units[unit] = lanes;
   }
 
  private:

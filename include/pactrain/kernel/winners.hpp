@@ -4,6 +4,7 @@
 
 #include <pactrain/core/config.hpp>
 #include <pactrain/core/value_type.hpp>
+#include <pactrain/kernel/bits.hpp>
 #include <pactrain/kernel/magnitude.hpp>
 
 #include <cstddef>
@@ -28,12 +29,16 @@ struct FindWinner {
     const std::size_t chunk = at / width + i;
     const std::size_t begin = chunk * width < at ? at : chunk * width;
     const std::size_t end = at + n - chunk * width < width ? at + n : (chunk + 1) * width;
-    Winner best = begin == chunk * width ? Winner{magnitude(x[begin - at]), begin} : winners[chunk];
+    // The largest, which compilers find by vectors, then the first that is as large.
+    bits_t<T> most = 0;
     for (std::size_t p = begin; p < end; ++p) {
-      const std::uint64_t size = magnitude(x[p - at]);
-      if (size > best.size) best = {size, p};
+      const bits_t<T> size = magnitude(x[p - at]);
+      most = size > most ? size : most;
     }
-    winners[chunk] = best;
+    if (begin > chunk * width && most <= winners[chunk].size) return;
+    std::size_t first = begin;
+    while (magnitude(x[first - at]) != most) ++first;
+    winners[chunk] = {most, first};
   }
 };
 
@@ -46,6 +51,17 @@ struct KeepWinners {
   KeepLargest<T> largest;
   PACTRAIN_FN bool operator()(std::size_t i) const {
     return winners != nullptr ? winners[(at + i) / width].at == at + i : largest(i);
+  }
+  /// The answers for 64 entries, by a look at each of their chunks.
+  PACTRAIN_FN Word word_at(std::size_t i) const {
+    if (winners == nullptr) return kept_word(largest, i);
+    const std::size_t begin = at + i, end = begin + word_bits;
+    Word bits = 0;
+    for (std::size_t chunk = begin / width; chunk <= (end - 1) / width; ++chunk) {
+      const std::size_t place = winners[chunk].at;
+      if (place >= begin && place < end) bits |= Word{1} << (place - begin);
+    }
+    return bits;
   }
 };
 

@@ -43,6 +43,11 @@ struct KeepLargestBelow {
   KeepLargest<T> largest;
   std::size_t end;
   PACTRAIN_FN bool operator()(std::size_t i) const { return i < end && largest(i); }
+  /// The answers for 64 entries.
+  PACTRAIN_FN Word word_at(std::size_t i) const {
+    if (i + word_bits <= end) return kept_word(largest, i);
+    return i < end ? word_of_answers(*this, i) : 0;
+  }
 };
 }  // namespace kernel
 
@@ -211,6 +216,7 @@ class SampledTopK::on {
       lines.set_largest(exec, pieces, k, scratch_);
     } else {
       if (bar > 0) lines.set(pieces[0].part, bar - 1);
+      if (passed <= k) return passed;
       std::vector<std::size_t> below(runs.size());
       keep_first(exec, all, passes, k, std::span(below), scratch_);
       for (std::size_t i = pieces.size(); i-- > 0;) {

@@ -229,7 +229,7 @@ class SIDCo::on {
     for (const auto& group : groups) {
       const auto bar = static_cast<bits_t<V>>(greatest_bits<V>(group.threshold) + 1);
       for (const Piece<T>& piece : group.pieces) {
-        exec.reduce(piece.size, std::size_t{0}, kernel::CountAtLeast<V>{piece.data, {}, bar},
+        reduce_fast(exec, piece.size, std::size_t{0}, kernel::CountAtLeast<V>{piece.data, {}, bar},
                     kernel::Add{}, std::span<std::size_t, 1>(sums.data() + at++, 1));
       }
     }

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <pactrain/core/value_type.hpp>
-#include <pactrain/host/simd/avx512_floats.hpp>
+#include <pactrain/host/simd/avx512_moments.hpp>
 #include <pactrain/host/simd/memory.hpp>
 #include <pactrain/kernel/cast.hpp>
 
@@ -16,7 +16,7 @@ namespace pactrain::simd::avx512 {
 
 /// Floats as halves and back: the first values of a kernel, as many as is returned, bit for bit as
 /// the kernel does them. Written as its twin in avx2_casts.hpp.
-struct Casts : Floats {
+struct Casts : Excess {
   [[gnu::target("avx512bw,avx512vl")]]
   static std::size_t run(const kernel::Convert<float, bfloat16>& k, std::size_t first,
                          std::size_t n) {

@@ -33,6 +33,10 @@ struct Codes {
   static std::size_t add_digits(const Args&...) {
     return 0;
   }
+  template <class... Args>
+  static std::size_t add_moments(const Args&...) {
+    return 0;
+  }
   template <class Rule>
   static auto measure(const Rule& rule, const float* x, std::size_t n) {
     return rule.measure(x, n);
