@@ -84,17 +84,16 @@ struct Gathered {
    public:
     on(const Gathered& options, state<E>& state) : state_(&state), values_(options.values) {}
 
-    /// Chooses among `values` and returns the bytes of the wire. May wait.
+    /// Chooses among the values `from` and returns the bytes of the wire. May wait.
     template <GradientValue S>
-    [[nodiscard]] std::size_t wire_bytes(E& exec, const CodecCall& call,
-                                         std::span<const S> values) {
-      choice_.choose(exec, call, values, *state_);
+    [[nodiscard]] std::size_t wire_bytes(E& exec, const CodecCall& call, std::span<const S> from) {
+      choice_.choose(exec, call, from, *state_);
       const auto& mask = choice_.mask();
       return header + padded(mask.positions().size()) +
              coded_bytes<S>(values_call(exec, call, mask));
     }
     template <GradientValue S>
-    void encode(E& exec, const CodecCall& call, std::span<const S> values,
+    void encode(E& exec, const CodecCall& call, std::span<const S> from,
                 std::span<std::byte> wire) {
       const auto& mask = choice_.mask();
       const auto positions = mask.positions();
@@ -106,7 +105,7 @@ struct Gathered {
       for (const PackedPart& part : chosen.parts) {
         const Part& place = choice_.model().parts()[part.part];
         const Piece<const S> piece{part.part, 0, place.first, place.size,
-                                   values.data() + place.first};
+                                   from.data() + place.first};
         pack(exec, mask, piece, packed.data() + part.first, part.first,
              static_cast<std::uint32_t*>(nullptr), scratch_);
       }
