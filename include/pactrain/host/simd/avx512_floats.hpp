@@ -34,7 +34,7 @@ struct Floats {
     return found;
   }
   static std::size_t ones(__mmask16 mask) {
-    return static_cast<std::size_t>(__builtin_popcount(mask));
+    return static_cast<std::size_t>(__builtin_popcount(mask_word(mask)));
   }
   [[gnu::target("avx512bw,avx512vl"), gnu::always_inline]]
   static inline __m512i fill(std::uint32_t value) {

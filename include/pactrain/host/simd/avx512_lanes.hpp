@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <pactrain/host/simd/memory.hpp>
+
 #include <immintrin.h>
 
 #include <cstddef>
@@ -95,21 +97,21 @@ struct Lanes {
 
   [[gnu::target("avx512bw,avx512vl"), gnu::always_inline]]
   static inline std::uint32_t equal(__m512i a, __m512i b) {
-    if constexpr (Size == 8) return _mm512_cmpeq_epi64_mask(a, b);
-    else return _mm512_cmpeq_epi32_mask(a, b);
+    if constexpr (Size == 8) return mask_word(_mm512_cmpeq_epi64_mask(a, b));
+    else return mask_word(_mm512_cmpeq_epi32_mask(a, b));
   }
 
   [[gnu::target("avx512bw,avx512vl"), gnu::always_inline]]
   static inline std::uint32_t greater(__m512i a, __m512i b) {
-    if constexpr (Size == 8) return _mm512_cmpgt_epu64_mask(a, b);
-    else return _mm512_cmpgt_epu32_mask(a, b);
+    if constexpr (Size == 8) return mask_word(_mm512_cmpgt_epu64_mask(a, b));
+    else return mask_word(_mm512_cmpgt_epu32_mask(a, b));
   }
 
   /// Which lanes have a bit of `b` set.
   [[gnu::target("avx512bw,avx512vl"), gnu::always_inline]]
   static inline std::uint32_t test(__m512i a, __m512i b) {
-    if constexpr (Size == 8) return _mm512_test_epi64_mask(a, b);
-    else return _mm512_test_epi32_mask(a, b);
+    if constexpr (Size == 8) return mask_word(_mm512_test_epi64_mask(a, b));
+    else return mask_word(_mm512_test_epi32_mask(a, b));
   }
 
   [[gnu::target("avx512bw,avx512vl"), gnu::always_inline]]

@@ -30,4 +30,11 @@ std::size_t lead_to_stream(const T* out, std::size_t n) {
                      0, 2);
 }
 
+/// A mask of vector lanes as a word in a general register: g++ 12 else stores a mask in two bytes
+/// where registers are few, and reads four of them back.
+[[gnu::always_inline]] inline std::uint32_t mask_word(std::uint32_t mask) {
+  asm("" : "+r"(mask));
+  return mask;
+}
+
 }  // namespace pactrain::simd
