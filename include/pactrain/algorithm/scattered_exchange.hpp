@@ -112,7 +112,7 @@ class ScatteredExchange final
       std::size_t at = 0;
       for (const ShareBlock& block : blocks) {
         const auto to = wire.subspan(at, send_[block.rank]);
-        encode(exec, block, values, to, hop);
+        encode(exec, block, values.subspan(block.first, block.size), to, hop);
         if (told) decode(exec, block, to, means.subspan(block.first, block.size));
         at += to.size();
       }
@@ -150,8 +150,7 @@ class ScatteredExchange final
       receive_.push_back(padded_bytes<A>(block));
       total += receive_.back();
     }
-    ShareBlock own = share(comm.rank());
-    own.first = 0;
+    const ShareBlock& own = share(comm.rank());
     const auto wire = this->wire_.template take<std::byte>(exec, receive_[own.rank]);
     const auto all = arrived_.template take<std::byte>(exec, total);
     {
@@ -228,8 +227,7 @@ class ScatteredExchange final
   void encode(E& exec, const ShareBlock& block, std::span<const V> values,
               std::span<std::byte> wire, int hop) {
     const CodecCall call = call_of(block, hop);
-    this->codec_.encode(exec, call, values.subspan(block.first, block.size),
-                        wire.first(this->codec_.template wire_bytes<V>(call)));
+    this->codec_.encode(exec, call, values, wire.first(this->codec_.template wire_bytes<V>(call)));
     auto* const flags = reinterpret_cast<std::uint32_t*>(wire.data() + wire.size() - trailer);
     exec.for_each(this->flags_.size(),
                   kernel::Convert<std::uint32_t, std::uint32_t>{this->flags_.data(), flags});
