@@ -27,7 +27,7 @@ namespace pactrain {
 /// The k largest sums of the values that ranks find among their k largest: Ok-Topk's sparse
 /// all-reduce (Li and Hoefler, PPoPP'22, arXiv 2201.07598). Ranks choose by a threshold, send what
 /// lies above to the owners of regions, who add; of the sums, those above a second threshold go to
-/// all. A rank sends about 2 (P - 1)/P k items, at most 3, however many ranks there are.
+/// all. A rank sends about 2 (P - 1)/P k items, at most 3 for k sums, however many ranks there are.
 ///
 /// Thresholds are exact every `threshold_period` steps and used again in between, moved by a factor
 /// where counts drift: this rank's below 2k/3 or above 5k/4, the sums' below 2k/3 or above 4k/3.

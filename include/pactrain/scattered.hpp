@@ -25,13 +25,10 @@ class SumMemory {
  public:
   explicit SumMemory(const auto& codec) : options_(codec.memory), feedback_(options_) {}
 
-  /// Memory for `size` sums of type A; empty where it was another.
+  /// Is this a memory of `size` sums of type A?
   template <GradientValue A>
-  void bind(E& exec, std::size_t size) {
-    if (size == size_ && value_type<A> == type_) return;
-    size_ = size;
-    type_ = value_type<A>;
-    feedback_.template resize<A>(exec, size);
+  [[nodiscard]] bool holds(std::size_t size) const {
+    return size == size_ && value_type<A> == type_;
   }
   /// out = sums + what is remembered of sums first, first + 1, ...
   template <GradientValue A>
@@ -39,10 +36,13 @@ class SumMemory {
     feedback_.compensate(exec, Piece<const A>{0, first, first, sums.size(), sums.data()},
                          out.data());
   }
+  /// `fresh`: what was remembered is of other sums, and goes.
   template <GradientValue A>
-  void commit(E& exec, std::span<const A> missed, Step step) {
+  void commit(E& exec, std::span<const A> missed, bool fresh, Step step) {
+    if (fresh) bind<A>(exec, missed.size());
     feedback_.commit(exec, std::size_t{0}, missed, step);
   }
+  void forget() noexcept { size_ = 0; }
   void save(E& exec, Writer& writer) {
     if constexpr (F::active) {
       writer.value(size_);
@@ -64,6 +64,13 @@ class SumMemory {
   }
 
  private:
+  template <GradientValue A>
+  void bind(E& exec, std::size_t size) {
+    size_ = size;
+    type_ = value_type<A>;
+    feedback_.template resize<A>(exec, size);
+  }
+
   F options_;
   feedback_on<F, E> feedback_;
   std::size_t size_ = 0;
@@ -116,14 +123,16 @@ struct SummedByOwners {
 /// Rank r owns `share_of(n, r, ranks)` of each parameter's n packed values. A rank sends
 /// (P - 1)/P of its wire and P - 1 times its share's. Values are coded twice, so the result is off
 /// by twice the codec's error, of which the first half is the feedback's to remember and the second
-/// `Memory`'s. With `node` = L, sums are made within nodes of L consecutive ranks, coded, and
-/// summed over nodes, so that of n values only n/L leave a rank's node (LoCo in ZeRO++): three
-/// codings. Throws `PreconditionError` where L does not divide the number of ranks.
+/// `Memory`'s, which begins anew where a policy's mask moves: it is kept by place in the share.
+/// With `node` = L, sums are made within nodes of L consecutive ranks, coded, and summed over
+/// nodes, so that of n values only n/L leave a rank's node (LoCo in ZeRO++): three codings. Throws
+/// `PreconditionError` where L does not divide the number of ranks.
 template <class Z, class Memory = NoFeedback>
 using Scattered = SummedByOwners<true, Z, Memory>;
 
 /// The same, but every rank keeps its own shares of the mean, uncoded, and the rest of its gradient
 /// becomes zero: a coded reduce-scatter, for optimisers that are sharded over ranks (ZeRO, FSDP).
+/// Ranks tell each other at the end what they found in their shares: 8 bytes to each.
 /// A model passed as one nameless slice is cut into shares as those do, at `share_of(n, r, ranks)`.
 template <class Z, class Memory = NoFeedback>
 using Sharded = SummedByOwners<false, Z, Memory>;

@@ -111,10 +111,10 @@ class SparseAllReduce {
   static constexpr bool takes_parts =
       Policy::support == Support::shared && !is_learned<Policy> && !is_whole<Codec>;
   /// Tells the parameters of the model, in order, before a first call that has only some of them;
-  /// needless where the policy knows the weights. Later calls change nothing.
+  /// needless where the policy knows the weights. Changes nothing once ranks have agreed.
   template <Sliceable X>
   void introduce(X&& gradient) {
-    with_slices(gradient, [&](auto slices) { keeper_.introduce(slices); });
+    with_slices(gradient, [&](auto slices) { keeper_.introduce(slices, true); });
   }
 
   /// Gives up a step of which some parts were reduced, as after a refusal of one: all of them are

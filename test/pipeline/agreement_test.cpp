@@ -210,6 +210,24 @@ TEST_CASE("a first call with other parameters, or with other names, is no match"
   });
 }
 
+TEST_CASE("a model that was introduced stands when the first call is refused, or told anew") {
+  with_ranks(2, [](HostBackend& backend, int rank) {
+    Vector a(4, 1.0f), b(3, 100.0f), bad(3, rank == 1 ? infinity : 1.0f);
+    const std::vector<Slice<float>> model{{"a", a}, {"b", b}}, only_a{{"a", a}}, only_b{{"b", b}};
+    DenseAllReduce<HostBackend> reduce{backend};
+    reduce.introduce(only_b);
+    reduce.introduce(model);
+    const std::string before = saved(reduce);
+    CHECK_THROWS_AS(reduce(std::vector<Slice<float>>{{"b", bad}}), StepRejected);
+    reduce.start(only_b).cancel();
+    CHECK(saved(reduce) == before);
+    reduce(only_b);
+    CHECK(reduce.step() == 0);
+    reduce(only_a);
+    CHECK(reduce.step() == 1);
+  });
+}
+
 TEST_CASE("two parameters of one name are refused") {
   with_ranks(2, [](HostBackend& backend, int) {
     Vector a(4, 1.0f), b(4, 1.0f);

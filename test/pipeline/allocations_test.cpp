@@ -7,13 +7,16 @@
 #include <pipeline/support.hpp>
 #include <suite/policies_made.hpp>
 
+#include <pactrain/compress/int8.hpp>
+#include <pactrain/compress/low_rank.hpp>
+#include <pactrain/dense_all_reduce.hpp>
 #include <pactrain/feedback/error_feedback.hpp>
-#include <pactrain/low_rank_all_reduce.hpp>
 #include <pactrain/mask/bit_mask.hpp>
 #include <pactrain/mask/block_mask.hpp>
 #include <pactrain/mask/full_mask.hpp>
 #include <pactrain/mask/index_mask.hpp>
 #include <pactrain/mask/n_of_m_mask.hpp>
+#include <pactrain/scattered.hpp>
 
 #include <doctest/doctest.h>
 
@@ -94,8 +97,9 @@ void check_codecs() {
   check_no_allocation<Pruned, M, Int8>();
 }
 
-/// The same where matrices travel as factors.
-void check_no_allocation_of(LowRank codec) {
+/// The same for a codec with a way of its own over the ranks.
+template <class Z>
+void check_no_allocation_of(Z codec) {
   for (const int ranks : {1, 2, 3}) {
     std::barrier all_ranks(ranks);
     std::uint64_t counted = 0;
@@ -103,7 +107,7 @@ void check_no_allocation_of(LowRank codec) {
       std::vector<float> gradient(2000, 1.0f);
       const std::vector<Slice<float>> parts{{"w", std::span(gradient).first(1600), 40},
                                             {"v", std::span(gradient).subspan(1600)}};
-      LowRankAllReduce<HostBackend> reduce{backend, codec};
+      DenseAllReduce<HostBackend, Z, ErrorFeedback> reduce{backend, {}, codec};
       for (int round = 0; round < 2; ++round) reduce(parts);
       all_ranks.arrive_and_wait();
       if (rank == 0) start_counting_allocations();
@@ -154,6 +158,10 @@ TEST_CASE("policies") {
   check_no_allocation<BlockMagnitude<16>, BitMask>();
   check_no_allocation<TrackZeros, BitMask>();
   check_no_allocation<TrackZeros, BitMask, Ternary, ErrorFeedback>();
+}
+TEST_CASE("owners of shares") {
+  check_no_allocation_of(Scattered<Int8, ErrorFeedback>{});
+  check_no_allocation_of(Sharded<Int8>{});
 }
 TEST_CASE("factors") {
   check_no_allocation_of(LowRank{});

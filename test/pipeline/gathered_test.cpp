@@ -6,14 +6,17 @@
 
 #include <pactrain/dense_all_reduce.hpp>
 #include <pactrain/feedback/error_feedback.hpp>
+#include <pactrain/feedback/momentum_feedback.hpp>
 #include <pactrain/gathered.hpp>
 #include <pactrain/mask/bit_mask.hpp>
 #include <pactrain/mask/block_mask.hpp>
 #include <pactrain/mask/index_mask.hpp>
 #include <pactrain/policy/non_zero.hpp>
 #include <pactrain/policy/pruned.hpp>
+#include <pactrain/policy/sidco.hpp>
 #include <pactrain/policy/threshold.hpp>
 #include <pactrain/policy/top_k.hpp>
+#include <pactrain/policy/united.hpp>
 
 #include <doctest/doctest.h>
 
@@ -236,6 +239,62 @@ TEST_CASE("positions that cannot be are refused") {
   words.back() = ~std::uint64_t{0};  // beyond the model's end too
   bits.receive(exec, model, bytes(words));
   CHECK(bits.count() == 2 + 70000 % 64);
+}
+
+TEST_CASE(
+    "a wrong call that names one part fails alike on all ranks, which reduce all of the model") {
+  with_ranks(3, [](HostBackend& backend, int rank) {
+    OnThreads<Gathered<TopK>, IndexMask, Identity, ErrorFeedback> reduce{backend,
+                                                                         {.fraction = 0.5}};
+    OnThreads<United<TopK>, IndexMask> united{backend, {.fraction = 0.5}};
+    const auto layers = [](Vector& x) {
+      return std::vector<Slice<float>>{{"a", std::span(x).first(5)},
+                                       {"b", std::span(x).subspan(5)}};
+    };
+    for (int step = 0; step < 4; ++step) {
+      Vector x = values_of<float>(rank + 10 * step, 70), y = x, wrong(6, 1.0f);
+      for (int culprit = 0; culprit < 3 && step > 0; ++culprit) {
+        const std::string before = saved(reduce);
+        const auto fails = [&](auto& reducer) {
+          const std::string text = reducer::refusal<PreconditionError>(backend, [&] {
+            if (rank == culprit) reducer(std::vector<Slice<float>>{{"a", std::span(wrong)}});
+            else reducer(layers(x));
+          });
+          CHECK_MESSAGE(reducer::contains(text, "'a' has 6 entries but had 5"), text);
+        };
+        fails(reduce);
+        fails(united);
+        CHECK(same_bits(x, y));
+        CHECK(saved(reduce) == before);
+      }
+      reduce(layers(x));
+      united(layers(y));
+    }
+  });
+}
+
+TEST_CASE("an empty parameter changes nothing for those behind it") {
+  with_ranks(2, [](HostBackend& backend, int rank) {
+    using R = OnThreads<Gathered<SIDCo>, IndexMask, Identity, MomentumFeedback>;
+    const SIDCo policy{.fraction = 0.1, .exempt = {"none"}}, plain{.fraction = 0.1};
+    R with{backend, policy}, without{backend, plain};
+    const auto layers = [](Vector& x, bool empty) {
+      std::vector<Slice<float>> parts{{"a", std::span(x).first(5)}, {"b", std::span(x).subspan(5)}};
+      if (empty) parts.insert(parts.begin(), {"none", {}});
+      return parts;
+    };
+    for (int step = 0; step < 8; ++step) {
+      Vector x = values_of<float>(rank + 10 * step, 300), y = x, z = x;
+      R again{backend, policy};
+      restore(again, saved(with));
+      with(layers(x, true));
+      without(layers(y, false));
+      again(layers(z, true));
+      CHECK(same_bits(x, y));
+      CHECK(same_bits(x, z));
+      CHECK(saved(with) == saved(again));
+    }
+  });
 }
 
 TEST_CASE("a wire whose parts do not fit is refused, and nothing is read beyond it") {

@@ -8,7 +8,9 @@
 #include <pactrain/dense_all_reduce.hpp>
 #include <pactrain/feedback/error_feedback.hpp>
 #include <pactrain/mask/bit_mask.hpp>
+#include <pactrain/policy/gradual_magnitude.hpp>
 #include <pactrain/policy/pruned.hpp>
+#include <pactrain/policy/random_k.hpp>
 #include <pactrain/scattered.hpp>
 
 #include <doctest/doctest.h>
@@ -243,6 +245,78 @@ TEST_CASE("states go on, refused steps leave no trace, wrong nodes are refused")
     Vector x(60);
     CHECK_THROWS_WITH_AS(odd(x), doctest::Contains("a node has 3 ranks"), PreconditionError);
     CHECK_THROWS_AS((Dense<Scattered<Int8>>{backend, {}, {.node = -1}}), PreconditionError);
+  });
+}
+
+TEST_CASE(
+    "Sharded: a sum beyond the type is refused on all ranks, though its owner alone sees it") {
+  for (const int node : {0, 2}) {
+    with_ranks(4, [&](HostBackend& backend, int) {
+      for (const std::size_t place : {0, 30, 39}) {
+        Dense<Sharded<Int8>, ErrorFeedback> reduce{
+            backend, {}, {.node = node}, {}, {.reduction = Reduction::sum}};
+        Vector x(40, 1.0f);
+        x[place] = 3e38f;
+        const Vector untouched = x;
+        const std::string before = saved(reduce);
+        const std::string text = refusal<StepRejected>(backend, [&] { reduce(x); });
+        CHECK_MESSAGE(reducer::contains(text, "beyond the range"), text);
+        CHECK(same_bits(x, untouched));
+        CHECK(saved(reduce) == before);
+      }
+    });
+  }
+}
+
+TEST_CASE("a memory of sums begins anew where the mask moves, in accepted steps only") {
+  using Z = Scattered<Int8, ErrorFeedback>;
+  with_ranks(2, [](HostBackend& backend, int rank) {
+    constexpr std::size_t n = 64;
+    // Sums of large entries lose more than small entries are worth.
+    OnThreads<RandomK, BitMask, Z> moves{backend, {.fraction = 0.25}};
+    OnThreads<RandomK, BitMask, Scattered<Int8>> forgets{backend, {.fraction = 0.25}};
+    for (int step = 0; step < 6; ++step) {
+      Vector x = values_of<float>(rank + 10 * step, n), y = x;
+      moves(x);
+      forgets(y);
+      CHECK(same_bits(x, y));
+    }
+    const Vector weights = values_of<float>(7, n);
+    const GradualMagnitude policy{
+        .weights = weights, .final_sparsity = 0.5, .begin = 3, .end = 9, .every = 3};
+    OnThreads<GradualMagnitude, BitMask, Z, ErrorFeedback> disturbed{backend, policy},
+        fresh{backend, policy};
+    for (int step = 0; step < 10; ++step) {
+      const std::string before = saved(disturbed);
+      Vector bad(n, rank == 1 ? infinity : 1.0f), x = values_of<float>(rank + 10 * step, n), y = x;
+      CHECK_THROWS_AS(disturbed(bad), StepRejected);
+      CHECK(saved(disturbed) == before);
+      disturbed(x);
+      fresh(y);
+      CHECK(same_bits(x, y));
+    }
+    CHECK(saved(disturbed) == saved(fresh));
+  });
+}
+
+TEST_CASE("a memory of sums does not outlive a mask that moved in a step sent uncoded") {
+  with_ranks(2, [](HostBackend& backend, int rank) {
+    using Z = Scattered<Int8, ErrorFeedback>;
+    const ReduceOptions options{.non_finite = NonFinite::propagate};
+    const Vector weights = values_of<float>(7, 64);
+    const GradualMagnitude policy{
+        .weights = weights, .final_sparsity = 0.5, .begin = 3, .end = 4, .every = 1};
+    OnThreads<GradualMagnitude, BitMask, Z> reduce{backend, policy, {}, {}, options};
+    OnThreads<GradualMagnitude, BitMask, Scattered<Int8>> forgets{backend, policy, {}, {}, options};
+    for (int step = 0; step < 6; ++step) {
+      Vector x = values_of<float>(rank + 10 * step, 64);
+      if (rank == 0 && step == 4) x.assign(64, infinity);
+      Vector y = x;
+      const Report report = reduce(x);
+      forgets(y);
+      CHECK((report.path == Path::uncoded) == (step == 4));
+      if (step > 3) CHECK(same_bits(x, y));
+    }
   });
 }
 

@@ -147,7 +147,6 @@ class Call final : public CallBase {
     pieces_.lay_out(r_.keeper_.model().parts().size(), trouble_.empty(),
                     [&](std::size_t part) { return r_.keeper_.slot(part); });
   }
-
   /// Packs, and looks for what no rank may pass over; one rank alone may only look.
   void pack_kept() {
     const StageTimer timer(exec_, "pack", report_.seconds.pack);
@@ -173,7 +172,8 @@ class Call final : public CallBase {
   }
   void send() {
     if (local_) return;
-    call_ = {pieces_.parts(), comm_.size(), r_.random(), {}, &r_.keeper_.model()};
+    call_ = {pieces_.parts(),     comm_.size(),        r_.random(), {},
+             &r_.keeper_.model(), r_.keeper_.changed()};
     const bool alone = pieces_.packed() == 0;
     const bool flagged = learned || r_.options_.non_finite == NonFinite::propagate || alone;
     coded_.start(exec_, comm_, call_, {mean(), looks(), flagged, remembers},
@@ -270,6 +270,7 @@ class Call final : public CallBase {
     };
     if (report_.path == Path::packed) settle_with(coded_);
     else settle_with(plain_);
+    if (report_.path != Path::packed) coded_.pass_over();
     r_.keeper_.observe(exec_, pieces_.gradient(), r_.step());
   }
 
@@ -286,7 +287,7 @@ class Call final : public CallBase {
   Exchange<T, S, E, C, typename R::codec_type> coded_;
   codec_state<Identity, E> no_state_;
   Exchange<T, T, E, C, Identity> plain_;
-  CallPieces<T, S, E> pieces_;
+  CallPieces<T, S, E> pieces_{R::takes_parts};
   CodecCall call_;
   Report report_;
   std::string trouble_;

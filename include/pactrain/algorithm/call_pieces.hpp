@@ -24,6 +24,9 @@ namespace pactrain {
 template <GradientValue T, GradientValue S, Executor E>
 class CallPieces {
  public:
+  /// `by_parts`: may a call have some parts of the model only?
+  explicit CallPieces(bool by_parts) : by_parts_(by_parts) {}
+
   [[nodiscard]] std::span<const Piece<T>> gradient() const { return gradient_; }
   [[nodiscard]] std::span<const Piece<const S>> source() const { return source_; }
   [[nodiscard]] std::span<const PackedPart> parts() const { return parts_; }
@@ -39,10 +42,11 @@ class CallPieces {
     expected_.clear();
     entries_ = 0;
   }
-  /// Nothing can be taken, but other ranks fill the place of part `name`, if the model has one.
+  /// Nothing can be taken, but other ranks fill the place of part `name`, if the model has one; all
+  /// of it where calls have no parts, whatever this rank's wrong call named.
   void expect(const Model& model, const std::string& name) {
     const std::size_t part = model.part_named(name);
-    if (part < model.parts().size()) expected_.insert(part);
+    if (by_parts_ && part < model.parts().size()) expected_.insert(part);
   }
   /// Throws `PreconditionError` where the slices do not fit the model, or kernels not reach them.
   void take(E& exec, const Model& model, std::span<const Slice<T>> slices) {
@@ -124,6 +128,7 @@ class CallPieces {
   }
 
  private:
+  bool by_parts_;
   std::vector<Piece<T>> gradient_;
   std::vector<Piece<const S>> source_;
   std::vector<PackedPart> parts_;

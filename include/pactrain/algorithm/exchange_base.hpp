@@ -105,6 +105,8 @@ class ExchangeBase {
   }
   /// The step was accepted.
   void commit(E&, Step) {}
+  /// The step was accepted, but its values went another way.
+  void pass_over() {}
 
  protected:
   static constexpr bool is_bounded = has_bounds<Codec, E>;

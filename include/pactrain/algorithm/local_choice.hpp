@@ -55,7 +55,7 @@ class ChoiceState {
 };
 
 /// What a policy chooses among packed values: the packed vector is its model, with the parts of the
-/// call by their names; the choice is kept in a mask.
+/// reducer's by their names and numbers; the choice is kept in a mask.
 template <class Mask, Executor E>
 class LocalChoice {
  public:
@@ -88,8 +88,15 @@ class LocalChoice {
     if (std::ranges::equal(parts_, call.parts)) return;
     parts_.assign(call.parts.begin(), call.parts.end());
     model_ = Model{};
-    for (const PackedPart& part : parts_) {
-      model_.add(call.model == nullptr ? "" : call.model->parts()[part.part].name, part.size);
+    if (call.model == nullptr) {
+      for (const PackedPart& part : parts_) model_.add("", part.size);
+      return;
+    }
+    // All of them, so that they have the reducer's numbers: a call leaves out what is empty.
+    auto next = parts_.begin();
+    for (std::size_t i = 0; i < call.model->parts().size(); ++i) {
+      const bool has = next != parts_.end() && next->part == i;
+      model_.add(call.model->parts()[i].name, has ? (next++)->size : 0);
     }
   }
 

@@ -57,14 +57,17 @@ class MaskKeeper {
   /// The first slot of part `part`; one entry more than there are parts.
   [[nodiscard]] std::size_t slot(std::size_t part) const { return slots_[part]; }
 
-  /// Fixes the layout where the policy's weights have not.
+  /// Fixes the layout where the policy's weights have not. One that the user `told` stands until he
+  /// tells another or ranks agree; that of a first call goes if the call is refused.
   template <class T>
-  void introduce(std::span<const Slice<T>> slices) {
-    if (!model_.parts().empty()) return;
+  void introduce(std::span<const Slice<T>> slices, bool told = false) {
+    const bool anew = told && told_ && !agreed_ && !stands_;
+    if (!model_.parts().empty() && !anew) return;
     Model model;
     for (const auto& slice : slices) model.add(slice.name, slice.values.size(), slice.rows);
     set_model(std::move(model));
-    introduced_ = true;
+    introduced_ = !told;
+    told_ = told;
   }
 
   /// Must `refresh` be called before this step's values can be packed?
@@ -252,6 +255,7 @@ class MaskKeeper {
   std::vector<std::size_t> slots_;
   std::uint64_t revision_ = 0;
   bool stands_ = false, agreed_ = false, changed_ = false, introduced_ = false;
+  bool told_ = false;
   bool prepared_ = false;  ///< has the policy decided since the last commit?
   std::pair<std::uint64_t, bool> before_{0, false};
 };

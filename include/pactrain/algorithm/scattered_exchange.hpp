@@ -29,8 +29,9 @@ namespace pactrain {
 /// owner its share, coded; the owner decodes what arrives in rank order and sums in full precision.
 /// Where ranks are grouped in nodes, that happens twice: within the node, then, coded again, among
 /// the ranks that stand at the same place in their nodes. At the end owners code their means, and
-/// all gather them, unless every rank is to have its own shares only. Flags travel behind wires.
-/// What is lost where sums are coded is remembered in the codec's state, if it is to be.
+/// all gather them, unless every rank is to have its own shares only: then they gather what each
+/// found in its own. Flags travel behind wires. What is lost where sums are coded is remembered in
+/// the codec's state, if it is to be, as long as slots stand for the same positions.
 template <GradientValue T, GradientValue S, Executor E, class C, class Options>
 class ScatteredExchange final
     : public ExchangeBase<ScatteredExchange<T, S, E, C, Options>, T, S, E, C, Options> {
@@ -43,10 +44,16 @@ class ScatteredExchange final
   ScatteredExchange(const Options& options, codec_state<Options, E>& state)
       : Base(options, state), state_(&state), node_(options.node) {}
 
-  [[nodiscard]] int stages() const { return shares_.hops() + (gathers() ? 1 : 0); }
+  [[nodiscard]] int stages() const { return shares_.hops() + (gathers() || tells() ? 1 : 0); }
   /// The step was accepted: what the sums lost in their codes is remembered.
   void commit(E& exec, Step step) {
-    if constexpr (Options::remembers) state_->commit(exec, as_const_span(missed_), step);
+    if constexpr (Options::remembers) state_->commit(exec, as_const_span(missed_), fresh_, step);
+  }
+  /// The step was accepted without these values: nothing is remembered of slots that have moved.
+  void pass_over() {
+    if constexpr (Options::remembers) {
+      if (fresh_) state_->forget();
+    }
   }
 
  private:
@@ -66,11 +73,18 @@ class ScatteredExchange final
       exec.for_each(sums_.size(), kernel::Divide<A, A>{sums_.data(), divisor, sums_.data()});
       if (gathers()) gather(exec, comm, with_memory(exec, missed_.size() - sums_.size()));
       else deliver_share(exec, comm.rank());
-    } else {
+      if (tells()) tell(exec, comm);
+    } else if (gathers()) {
       deliver_all(exec);
+    } else {
+      listen(exec);
     }
   }
   [[nodiscard]] bool gathers() const { return Options::gathers && this->call_.ranks > 1; }
+  /// A sum beyond the type is seen by its owner alone, and refuses the step on all ranks.
+  [[nodiscard]] bool tells() const {
+    return !Options::gathers && this->call_.ranks > 1 && this->options_.check;
+  }
   [[nodiscard]] const ShareBlock& share(int rank) const {
     return shares_.all()[static_cast<std::size_t>(rank)];
   }
@@ -98,7 +112,7 @@ class ScatteredExchange final
       std::size_t at = 0;
       for (const ShareBlock& block : blocks) {
         const auto to = wire.subspan(at, send_[block.rank]);
-        encode(exec, block, values, to, hop);
+        encode(exec, block, values.subspan(block.first, block.size), to, hop);
         if (told) decode(exec, block, to, means.subspan(block.first, block.size));
         at += to.size();
       }
@@ -136,8 +150,7 @@ class ScatteredExchange final
       receive_.push_back(padded_bytes<A>(block));
       total += receive_.back();
     }
-    ShareBlock own = share(comm.rank());
-    own.first = 0;
+    const ShareBlock& own = share(comm.rank());
     const auto wire = this->wire_.template take<std::byte>(exec, receive_[own.rank]);
     const auto all = arrived_.template take<std::byte>(exec, total);
     {
@@ -173,6 +186,22 @@ class ScatteredExchange final
     exec.copy(as_const_span(sums_), ordered.subspan(share(rank).first, sums_.size()));
     deliver(exec, ordered);
   }
+  void tell(E& exec, C& comm) {
+    const auto ranks = static_cast<std::size_t>(this->call_.ranks);
+    const auto words = arrived_.template take<std::uint64_t>(exec, ranks + 1);
+    this->put_flags(exec, words.data() + ranks);
+    receive_.assign(ranks, 1);
+    this->request_ = this->counted(exec, comm, [&] {
+      return comm.start_all_gather(exec, as_const_span(words.subspan(ranks)),
+                                   std::span<const std::size_t>(receive_), words.first(ranks));
+    });
+  }
+  void listen(E& exec) {
+    const auto words = arrived_.template view<std::uint64_t>(receive_.size());
+    for (std::size_t rank = 0; rank < receive_.size(); ++rank) {
+      this->unite_flags(exec, words.data() + rank);
+    }
+  }
   void deliver(E& exec, std::span<A> ordered) {
     const auto values = restored_.template take<A>(exec, ordered.size());
     shares_.restore(exec, as_const_span(ordered), values);
@@ -198,8 +227,7 @@ class ScatteredExchange final
   void encode(E& exec, const ShareBlock& block, std::span<const V> values,
               std::span<std::byte> wire, int hop) {
     const CodecCall call = call_of(block, hop);
-    this->codec_.encode(exec, call, values.subspan(block.first, block.size),
-                        wire.first(this->codec_.template wire_bytes<V>(call)));
+    this->codec_.encode(exec, call, values, wire.first(this->codec_.template wire_bytes<V>(call)));
     auto* const flags = reinterpret_cast<std::uint32_t*>(wire.data() + wire.size() - trailer);
     exec.for_each(this->flags_.size(),
                   kernel::Convert<std::uint32_t, std::uint32_t>{this->flags_.data(), flags});
@@ -227,14 +255,15 @@ class ScatteredExchange final
         for (const ShareBlock& block : shares_.hop(1)) size += block.size;
       }
       missed_ = missed_buffer_.template take<A>(exec, size);
-      state_->template bind<A>(exec, size);
+      fresh_ = this->call_.moved || !state_->template holds<A>(size);
     }
   }
   /// The sums, and what is remembered of earlier ones from `first` on.
   std::span<const A> with_memory(E& exec, std::size_t first) {
     if constexpr (Options::remembers) {
       const auto out = missed_.subspan(first, sums_.size());
-      state_->compensate(exec, first, as_const_span(sums_), out);
+      if (fresh_) exec.copy(as_const_span(sums_), out);
+      else state_->compensate(exec, first, as_const_span(sums_), out);
       return as_const_span(out);
     } else {
       return as_const_span(sums_);
@@ -246,6 +275,7 @@ class ScatteredExchange final
 
   codec_state<Options, E>* state_;
   int node_;
+  bool fresh_ = false;  ///< nothing is remembered of these sums
   Shares shares_;
   std::span<A> sums_, missed_;
   std::vector<std::size_t> send_, receive_;

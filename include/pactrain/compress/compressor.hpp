@@ -27,6 +27,7 @@ struct CodecCall {
   Random random;                    ///< of this rank: ranks draw independently
   std::span<const float> agreed{};  ///< the bounds after Max over ranks, in executor memory
   const Model* model = nullptr;     ///< of the reducer: the names of the parts
+  bool moved = false;               ///< the mask has changed: slots stand for other positions
 };
 
 /// The types that the elements of an additive wire may have.
