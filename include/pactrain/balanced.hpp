@@ -49,6 +49,7 @@ struct Balanced {
                 "are; use Gathered for another mask or codec");
   static constexpr bool additive = false;
   static constexpr bool whole = true;
+  static constexpr bool hides_choice = true;  ///< what arrived of it is known to the exchange alone
   P policy = {};
   Step threshold_period = 32;   ///< steps from one exact threshold to the next, at least 1
   Step region_period = 64;      ///< steps from one cut of regions to the next; 0: always alike

@@ -133,6 +133,7 @@ using Scattered = SummedByOwners<true, Z, Memory>;
 /// The same, but every rank keeps its own shares of the mean, uncoded, and the rest of its gradient
 /// becomes zero: a coded reduce-scatter, for optimisers that are sharded over ranks (ZeRO, FSDP).
 /// Ranks tell each other at the end what they found in their shares: 8 bytes to each.
+/// A step that is not finite, and is to propagate, gives every rank the whole mean.
 /// A model passed as one nameless slice is cut into shares as those do, at `share_of(n, r, ranks)`.
 template <class Z, class Memory = NoFeedback>
 using Sharded = SummedByOwners<false, Z, Memory>;

@@ -41,8 +41,8 @@ namespace pactrain {
 /// if it throws, gradient, residual, mask and step are as they were. Ranks compare sizes, types,
 /// options, step and mask before the first value moves and whenever the mask changes; a difference
 /// is the same `RankMismatch` on all. The first call fixes the value type. Equal calls allocate
-/// nothing from the third on, for shared policies. The backend must outlive the reducer; one thread
-/// at a time may use it.
+/// nothing from the third on, while a shared mask stands. The backend must outlive the reducer; one
+/// thread at a time may use it.
 template <class Policy, class Mask, class B, class Codec = Identity, class Feedback = NoFeedback>
 class SparseAllReduce {
   static_assert(CheckedParts<Policy, Mask, B, Codec, Feedback>::fit);

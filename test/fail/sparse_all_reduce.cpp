@@ -7,6 +7,7 @@
 // expect(wrong_codec): Codec needs the constant additive, fingerprint(), and on<Executor>
 // expect(wrong_feedback): Feedback needs the constant active and fingerprint()
 // expect(wrong_backend): Backend needs an executor and a communicator that reaches
+// expect(momentum_of_balanced): MomentumFeedback clears the momentum of what a codec chose
 // expect(const_gradient): a gradient is written to: pass values of type float, double, float16
 // expect(const_slices): a gradient is written to: pass values of type float, double, float16
 // expect(whole_numbers): Sliceable
@@ -14,10 +15,14 @@
 // expect(no_communicator): or lacks an operation; wrap it in HostStaged<...>?
 // expect(cast_to_float): Cast is to float16 or bfloat16
 // expect(united_shared): constraints
+#include <pactrain/balanced.hpp>
 #include <pactrain/compress/cast.hpp>
+#include <pactrain/feedback/momentum_feedback.hpp>
 #include <pactrain/host/backend.hpp>
 #include <pactrain/mask/bit_mask.hpp>
+#include <pactrain/mask/index_mask.hpp>
 #include <pactrain/policy/keep_all.hpp>
+#include <pactrain/policy/top_k.hpp>
 #include <pactrain/policy/united.hpp>
 #include <pactrain/sparse_all_reduce.hpp>
 
@@ -60,6 +65,10 @@ void use(HostBackend& backend) {
 #ifdef wrong_backend
   SparseAllReduce<KeepAll, BitMask, HostExecutor>* wrong = nullptr;
   wrong->step();
+#endif
+#ifdef momentum_of_balanced
+  SparseAllReduce<Balanced<TopK>, IndexMask, HostBackend, Identity, MomentumFeedback> wrong{
+      backend};
 #endif
 #ifdef const_gradient
   const std::vector<float> fixed(3);

@@ -29,6 +29,11 @@ struct CheckedParts {
   static_assert(
       pactrain::Feedback<F, typename B::executor_type>,
       "pactrain: Feedback needs the constant active and fingerprint() (concept Feedback)");
+  static_assert(
+      !(
+          requires { requires F::masks; } && requires { requires Codec::hides_choice; }),
+      "pactrain: MomentumFeedback clears the momentum of what a codec chose, and Balanced "
+      "does not say what arrived of it; use SparseStreams, Gathered or ErrorFeedback");
   static constexpr bool fit = true;
 };
 

@@ -78,7 +78,8 @@ struct Settle {
 /// together.) The law: sum of what was conveyed + v = sum of the momenta u that were added.
 struct MomentumFeedback {
   static constexpr bool active = true;
-  double momentum = 0.9;  ///< m, in [0, 1)
+  static constexpr bool masks = true;  ///< wants to know what was selected
+  double momentum = 0.9;               ///< m, in [0, 1)
   bool nesterov = false;
   double clip = 0;  ///< the largest norm of a parameter's mean gradient; 0: none
 
