@@ -192,7 +192,7 @@ TEST_CASE("QSGD: the square error is within its bound") {
   const Floats x = values_of<float>(0, n);
   double energy = 0;
   for (const float v : x) energy += double{v} * double{v};
-  for (const std::size_t levels : {1, 3, 7, 20}) {
+  for (const std::size_t levels : {1u, 3u, 7u, 20u}) {
     Floats repeated;
     for (std::size_t i = 0; i < draws; ++i) repeated.insert(repeated.end(), x.begin(), x.end());
     const Floats y = round_trip(QSGD{.levels = levels, .block = n}, repeated);

@@ -153,7 +153,7 @@ TEST_CASE("the rotation: the worked numbers, and back") {
   CHECK(y[1] == doctest::Approx(-2));
 
   HostExecutor exec;
-  for (const std::size_t n : {1, 2, 3, 1000, 1024, 1025, 5000}) {
+  for (const std::size_t n : {1u, 2u, 3u, 1000u, 1024u, 1025u, 5000u}) {
     const Parts parts = parts_of({n});
     const CodecCall call{parts, 1, {1, 2}, {}};
     RandomisedHadamard::on<HostExecutor> stage{RandomisedHadamard{}};

@@ -32,7 +32,8 @@ using LoCo = SparseAllReduce<Policy, BitMask, HostBackend, Int4, ErrorFeedback>;
 /// Between -1 and 1, different on each rank.
 Floats waves(int rank, std::size_t n) {
   Floats x(n);
-  for (std::size_t i = 0; i < n; ++i) x[i] = std::sin(static_cast<float>((i + 1) * (7 + rank * 4)));
+  for (std::size_t i = 0; i < n; ++i)
+    x[i] = std::sin(static_cast<float>((i + 1) * static_cast<std::size_t>(7 + rank * 4)));
   return x;
 }
 std::string saved(auto& reduce) {

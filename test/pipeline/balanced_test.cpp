@@ -3,6 +3,7 @@
 //
 // Ok-Topk: the largest sums of ranks' largest values, by thresholds that are used again and regions
 // that spread the work.
+#include <pipeline/choices.hpp>
 #include <pipeline/damage.hpp>
 #include <pipeline/support.hpp>
 
@@ -85,19 +86,12 @@ TEST_CASE("the sums are those of the chosen values, and the largest of them arri
           Vector sum(n);
           for (int other = 0; other < ranks; ++other) {
             all.push_back(values_of<float>(other + 10 * step, n));
-            std::vector<std::size_t> order(n);
-            for (std::size_t i = 0; i < n; ++i) order[i] = i;
-            std::ranges::stable_sort(order, [&](auto a, auto b) {
-              return std::abs(all.back()[a]) > std::abs(all.back()[b]);
-            });
-            for (std::size_t i = 0; i < k; ++i) sum[order[i]] += all.back()[order[i]];
+            const auto chosen = pactrain::test::largest(all.back(), k);
+            for (std::size_t i = 0; i < n; ++i) sum[i] += chosen[i] ? all.back()[i] : 0.0f;
           }
-          std::vector<std::size_t> order(n);
-          for (std::size_t i = 0; i < n; ++i) order[i] = i;
-          std::ranges::stable_sort(
-              order, [&](auto a, auto b) { return std::abs(sum[a]) > std::abs(sum[b]); });
+          const auto arrived = pactrain::test::largest(sum, k);
           Vector expected(n);
-          for (std::size_t i = 0; i < k; ++i) expected[order[i]] = sum[order[i]];
+          for (std::size_t i = 0; i < n; ++i) expected[i] = arrived[i] ? sum[i] : 0.0f;
 
           Vector x = all[static_cast<std::size_t>(rank)];
           CHECK(reduce(x).kept == k);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Positions as Bloom filters.
+#include <pipeline/choices.hpp>
 #include <pipeline/damage.hpp>
 #include <pipeline/support.hpp>
 
@@ -142,12 +143,7 @@ TEST_CASE_TEMPLATE("the sum is that of the dense values at what ranks' filters l
         std::size_t own = 0;
         for (int other = 0; other < ranks; ++other) {
           const auto theirs = values_of<T>(other + 10 * step, n);
-          std::vector<std::size_t> order(n);
-          std::iota(order.begin(), order.end(), 0u);
-          std::ranges::stable_sort(
-              order, [&](auto a, auto b) { return magnitude(theirs[a]) > magnitude(theirs[b]); });
-          std::vector<bool> kept(n);
-          for (std::size_t i = 0; i < k; ++i) kept[order[i]] = true;
+          const auto kept = largest(theirs, k);
           Mask mask;
           assign(mask, kept, model);
           if (other == rank) own = mask.count();

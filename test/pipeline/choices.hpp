@@ -26,8 +26,9 @@ template <class T>
 std::vector<bool> largest(const std::vector<T>& x, std::size_t k) {
   std::vector<std::size_t> order(x.size());
   for (std::size_t i = 0; i < x.size(); ++i) order[i] = i;
-  std::ranges::stable_sort(order,
-                           [&](auto a, auto b) { return magnitude(x[a]) > magnitude(x[b]); });
+  std::ranges::sort(order, [&](std::size_t a, std::size_t b) {
+    return magnitude(x[a]) != magnitude(x[b]) ? magnitude(x[a]) > magnitude(x[b]) : a < b;
+  });
   std::vector<bool> kept(x.size());
   for (std::size_t i = 0; i < std::min(k, x.size()); ++i) kept[order[i]] = true;
   return kept;

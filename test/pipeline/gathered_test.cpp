@@ -51,7 +51,7 @@ std::vector<Slice<T>> layers(std::vector<T>& x) {
 TEST_CASE_TEMPLATE("each rank's choice is added where it stands", Mask, IndexMask, BitMask,
                    BlockMask<1>) {
   for (const int ranks : {1, 2, 3, 4}) {
-    for (const std::size_t n : {1, 2, 64, 65, 1000}) {
+    for (const std::size_t n : {1u, 2u, 64u, 65u, 1000u}) {
       with_ranks(ranks, [&](HostBackend& backend, int rank) {
         const std::size_t k = n / 10 + 1;
         OnThreads<Gathered<TopK>, Mask> reduce{

@@ -68,7 +68,7 @@ bool owns(int rank, int ranks, const std::vector<Slice<float>>& parts, std::size
 
 TEST_CASE("Sharded: a rank gets its shares of the mean, in full precision, and zeros elsewhere") {
   for (const int ranks : {1, 2, 3, 4}) {
-    for (const std::size_t n : {6, 64, 301}) {
+    for (const std::size_t n : {6u, 64u, 301u}) {
       with_ranks(ranks, [&](HostBackend& backend, int rank) {
         Dense<Sharded<Int8>> reduce{backend, {}, {.codec = {.block = 4}}};
         for (int step = 0; step < 3; ++step) {
@@ -252,7 +252,7 @@ TEST_CASE(
     "Sharded: a sum beyond the type is refused on all ranks, though its owner alone sees it") {
   for (const int node : {0, 2}) {
     with_ranks(4, [&](HostBackend& backend, int) {
-      for (const std::size_t place : {0, 30, 39}) {
+      for (const std::size_t place : {0u, 30u, 39u}) {
         Dense<Sharded<Int8>, ErrorFeedback> reduce{
             backend, {}, {.node = node}, {}, {.reduction = Reduction::sum}};
         Vector x(40, 1.0f);

@@ -146,11 +146,11 @@ TEST_CASE("answers for 64 entries at once") {
     }
   };
   for (const kernel::Among among : {kernel::Among{}, kernel::Among{words.data(), 3}}) {
-    for (const std::size_t below : {0, 1, 63, 64, 65, 100, 128, 256, 1000}) {
+    for (const std::size_t below : {0u, 1u, 63u, 64u, 65u, 100u, 128u, 256u, 1000u}) {
       for (const std::uint32_t bar : {0u, one, most}) {
         const kernel::KeepLargest<float> largest{x.data(), among, {bar, below}};
         check(largest);
-        for (const std::size_t end : {0, 64, 70, 200, 256}) {
+        for (const std::size_t end : {0u, 64u, 70u, 200u, 256u}) {
           check(kernel::KeepLargestBelow<float>{largest, end});
         }
       }
@@ -163,7 +163,7 @@ TEST_CASE("winners of chunks") {
   constexpr std::size_t n = 500;
   std::vector<float> x = values(n, random);
   for (float& v : x) v = std::round(v);  // many are alike
-  for (const std::size_t width : {1, 7, 64, 100, 1000}) {
+  for (const std::size_t width : {1u, 7u, 64u, 100u, 1000u}) {
     std::vector<std::size_t> first_largest;
     for (std::size_t begin = 0; begin < n; begin += width) {
       std::size_t best = begin;
@@ -172,7 +172,7 @@ TEST_CASE("winners of chunks") {
       }
       first_largest.push_back(best);
     }
-    for (const std::size_t cut : {0, 1, 63, 250, 499}) {
+    for (const std::size_t cut : {0u, 1u, 63u, 250u, 499u}) {
       std::vector<kernel::Winner> winners(first_largest.size());
       add_pieces({cut, n}, [&](std::size_t at, std::size_t size) {
         for (std::size_t i = 0; i <= (at + size - 1) / width - at / width; ++i) {

@@ -263,7 +263,7 @@ void for_more_codecs(F f) {
     f.template operator()<S>(QSGD{.levels = block, .block = block});
     f.template operator()<S>(MinMax{.bits = 3, .block = block, .stochastic = block == 3});
   }
-  for (const std::size_t block : {0, 100}) {
+  for (const std::size_t block : {0u, 100u}) {
     CAPTURE(block);
     f.template operator()<S>(Sign{.block = block});
     f.template operator()<S>(Sign{.block = block, .two_means = true});
