@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Sums by owners that a hash says, with bitmaps over what they own.
+#include <pipeline/choices.hpp>
 #include <pipeline/damage.hpp>
 #include <pipeline/support.hpp>
 
@@ -184,7 +185,7 @@ TEST_CASE("pruned, refused, saved, and not finite") {
 
 TEST_CASE("a policy that fails on one rank fails the call on all") {
   with_ranks(3, [](HostBackend& backend, int rank) {
-    ByHash<NthFails> reduce{backend, {.policy = {.fails = rank == 1}}};
+    ByHash<CannotChoose> reduce{backend, {.policy = {.fails = rank == 1}}};
     Vector x = values_of<float>(rank, 50);
     CHECK_THROWS_WITH_AS(reduce(x), doctest::Contains("this rank cannot choose"),
                          PreconditionError);
