@@ -2,22 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <pactrain/algorithm/hashed_exchange.hpp>
+#include <pactrain/algorithm/hashed_order.hpp>
 #include <pactrain/algorithm/local_choice.hpp>
-#include <pactrain/compress/compressor.hpp>
+#include <pactrain/algorithm/owners_exchange.hpp>
 #include <pactrain/compress/identity.hpp>
 #include <pactrain/core/executor.hpp>
 #include <pactrain/core/value_type.hpp>
-#include <pactrain/kernel/bits.hpp>
 #include <pactrain/mask/bit_mask.hpp>
 #include <pactrain/over_all.hpp>
 #include <pactrain/policy/policy.hpp>
 
 #include <concepts>
-#include <cstddef>
 #include <cstdint>
-#include <optional>
-#include <span>
 #include <utility>
 
 namespace pactrain {
@@ -48,31 +44,13 @@ struct Hashed {
   template <Executor E>
   using state = ChoiceState<P, E>;
   template <GradientValue T, GradientValue S, Executor E, class C>
-  using exchange = HashedExchange<T, S, E, C, Hashed>;
+  using exchange = OwnersExchange<T, S, E, C, Hashed>;
 
   template <Executor E>
-  class on {
-   public:
-    on(const Hashed&, state<E>& state) : state_(&state) {}
-
-    /// Chooses among `values`. May wait; throws what the policy throws.
-    template <GradientValue S>
-    void choose(E& exec, const CodecCall& call, std::span<const S> values) {
-      choice_.choose(exec, call, values, *state_);
-    }
-    [[nodiscard]] const BitMask::on<E>& mask() const { return choice_.mask(); }
-    /// Which values were chosen, by their places, and how many of a part.
-    [[nodiscard]] kernel::Bits chosen() const { return choice_.mask().keep(); }
-    [[nodiscard]] std::size_t chosen_in(std::size_t part) const { return choice_.count_in(part); }
-    /// What the policy says of its estimate.
-    [[nodiscard]] std::optional<double> quality() const { return state_->quality(); }
-    /// How many were chosen.
-    [[nodiscard]] std::size_t kept() const noexcept { return choice_.mask().count(); }
-
-   private:
-    state<E>* state_;
-    LocalChoice<BitMask, E> choice_;
-  };
+  using order = HashedOrder<E>;
+  static constexpr bool bitmaps = true;
+  template <Executor E>
+  using on = ChoiceOn<P, Mask, E>;
 };
 
 template <class P>

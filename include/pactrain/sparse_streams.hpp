@@ -3,21 +3,17 @@
 #pragma once
 
 #include <pactrain/algorithm/local_choice.hpp>
-#include <pactrain/algorithm/streams_exchange.hpp>
-#include <pactrain/compress/compressor.hpp>
+#include <pactrain/algorithm/owners_exchange.hpp>
+#include <pactrain/algorithm/range_order.hpp>
 #include <pactrain/compress/identity.hpp>
 #include <pactrain/core/executor.hpp>
 #include <pactrain/core/value_type.hpp>
-#include <pactrain/kernel/indices.hpp>
 #include <pactrain/mask/index_mask.hpp>
 #include <pactrain/over_all.hpp>
 #include <pactrain/policy/policy.hpp>
 
 #include <concepts>
-#include <cstddef>
 #include <cstdint>
-#include <optional>
-#include <span>
 #include <utility>
 
 namespace pactrain {
@@ -49,30 +45,13 @@ struct SparseStreams {
   template <Executor E>
   using state = ChoiceState<P, E>;
   template <GradientValue T, GradientValue S, Executor E, class C>
-  using exchange = StreamsExchange<T, S, E, C, SparseStreams>;
+  using exchange = OwnersExchange<T, S, E, C, SparseStreams>;
 
   template <Executor E>
-  class on {
-   public:
-    on(const SparseStreams&, state<E>& state) : state_(&state) {}
-
-    /// Chooses among `values`. May wait; throws what the policy throws.
-    template <GradientValue S>
-    void choose(E& exec, const CodecCall& call, std::span<const S> values) {
-      choice_.choose(exec, call, values, *state_);
-    }
-    /// The positions that were chosen, ascending, and how many of a part.
-    [[nodiscard]] kernel::Indices chosen() const { return choice_.mask().keep(); }
-    [[nodiscard]] std::size_t chosen_in(std::size_t part) const { return choice_.count_in(part); }
-    /// What the policy says of its estimate.
-    [[nodiscard]] std::optional<double> quality() const { return state_->quality(); }
-    /// How many there are.
-    [[nodiscard]] std::size_t kept() const noexcept { return choice_.mask().count(); }
-
-   private:
-    state<E>* state_;
-    LocalChoice<IndexMask, E> choice_;
-  };
+  using order = RangeOrder<E>;
+  static constexpr bool bitmaps = false;
+  template <Executor E>
+  using on = ChoiceOn<P, Mask, E>;
 };
 
 template <class P>

@@ -69,12 +69,12 @@ TEST_CASE(
 
 TEST_CASE("a bitmap is sent where it is shorter than positions, and values where those are") {
   // 16 words of 8 bytes for 1000 positions; an item's position takes 2.
-  CHECK(!OwnedSums<float>::of(1000, 64, false).bits);
-  CHECK(OwnedSums<float>::of(1000, 64, false).bytes() == 64 * 6);
-  CHECK(OwnedSums<float>::of(1000, 68, false).bits);
-  CHECK(OwnedSums<float>::of(1000, 68, false).bytes() == 68 * 4 + 128);
-  CHECK(!OwnedSums<float>::of(1000, 1000, true).bits);
-  CHECK(OwnedSums<float>::of(1000, 1000, true).bytes() == 4000);
+  CHECK(!OwnedSums<float>::of(1000, 64, false, true).bits);
+  CHECK(OwnedSums<float>::of(1000, 64, false, true).bytes() == 64 * 6);
+  CHECK(OwnedSums<float>::of(1000, 68, false, true).bits);
+  CHECK(OwnedSums<float>::of(1000, 68, false, true).bytes() == 68 * 4 + 128);
+  CHECK(!OwnedSums<float>::of(1000, 1000, true, true).bits);
+  CHECK(OwnedSums<float>::of(1000, 1000, true, true).bytes() == 4000);
 }
 
 TEST_CASE_TEMPLATE("the sum is that of sparse streams, bit for bit", T, float, float16, double) {

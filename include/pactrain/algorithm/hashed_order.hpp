@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <pactrain/algorithm/kept_list.hpp>
 #include <pactrain/core/buffer.hpp>
 #include <pactrain/core/executor.hpp>
 #include <pactrain/kernel/hashed.hpp>
@@ -14,7 +15,7 @@
 namespace pactrain {
 
 /// The positions of a vector by their owner, who is drawn by a hash: all of rank 0 by position, all
-/// of rank 1, and so on. All ranks know it without a word.
+/// of rank 1, and so on. All ranks know it without a word. As `RangeOrder`.
 template <Executor E>
 class HashedOrder {
  public:
@@ -39,10 +40,27 @@ class HashedOrder {
     const std::size_t n = cuts_.back();
     return {order_.template view<std::byte>(0).data(), n, kernel::index_width(n)};
   }
+  template <class MaskOn>
+  [[nodiscard]] kernel::Indices places(E& exec, const MaskOn& mask) {
+    const auto keep = mask.keep();
+    chosen_.fill(exec, cuts_.back(), kernel::InOrder<decltype(mask.keep())>{keep, order()});
+    return chosen_.indices();
+  }
+  template <class S>
+  [[nodiscard]] const S* values(E& exec, std::span<const S> packed) {
+    const auto ordered = ordered_.template take<S>(exec, packed.size());
+    exec.for_each(packed.size(), kernel::Reorder<S>{packed.data(), order(), ordered.data()});
+    return ordered.data();
+  }
+  template <class T>
+  [[nodiscard]] kernel::PlaceInOrder<T> back(const T* values, std::size_t owner, T* out) const {
+    return {values, order(), cuts_[owner], out};
+  }
 
  private:
   std::vector<std::size_t> cuts_;
-  Scratch<E> order_;
+  KeptList<E> chosen_;
+  Scratch<E> order_, ordered_;
 };
 
 }  // namespace pactrain

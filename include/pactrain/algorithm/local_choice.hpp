@@ -106,4 +106,29 @@ class LocalChoice {
   MaskOn mask_;
 };
 
+/// What a codec of owners has in an executor's memory: this rank's choice by policy `P`, as `Mask`.
+template <class P, class Mask, Executor E>
+class ChoiceOn {
+ public:
+  ChoiceOn(const auto&, ChoiceState<P, E>& state) : state_(&state) {}
+
+  /// Chooses among `values`. May wait; throws what the policy throws.
+  template <GradientValue S>
+  void choose(E& exec, const CodecCall& call, std::span<const S> values) {
+    choice_.choose(exec, call, values, *state_);
+  }
+  [[nodiscard]] const typename Mask::template on<E>& mask() const { return choice_.mask(); }
+  /// Which values were chosen, by their places, and how many of a part.
+  [[nodiscard]] auto chosen() const { return choice_.mask().keep(); }
+  [[nodiscard]] std::size_t chosen_in(std::size_t part) const { return choice_.count_in(part); }
+  /// What the policy says of its estimate.
+  [[nodiscard]] std::optional<double> quality() const { return state_->quality(); }
+  /// How many were chosen.
+  [[nodiscard]] std::size_t kept() const noexcept { return choice_.mask().count(); }
+
+ private:
+  ChoiceState<P, E>* state_;
+  LocalChoice<Mask, E> choice_;
+};
+
 }  // namespace pactrain

@@ -45,22 +45,4 @@ struct PlaceInOrder {
   }
 };
 
-/// The same by a list of places.
-template <class T>
-struct PlaceListed {
-  PlaceInOrder<T> to;
-  Indices places;
-  PACTRAIN_FN void operator()(std::size_t slot) const { to(slot, places.at(slot)); }
-};
-
-/// conveyed[position] = what the value there is in type W.
-template <class S, class W, class A>
-struct ConveyAt {
-  const S* dense;
-  A* conveyed;
-  PACTRAIN_FN void operator()(std::size_t, std::size_t position) const {
-    conveyed[position] = cast<A>(cast<W>(dense[position]));
-  }
-};
-
 }  // namespace pactrain::kernel

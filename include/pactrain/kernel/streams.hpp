@@ -57,6 +57,24 @@ struct PlaceItems {
   PACTRAIN_FN void operator()(std::size_t i) const { out[positions.at(i)] = cast<A>(values[i]); }
 };
 
+/// The value in slot `slot` goes to `place`.
+template <class T>
+struct PlaceAt {
+  const T* values;
+  T* out;
+  PACTRAIN_FN void operator()(std::size_t slot, std::size_t place) const {
+    out[place] = values[slot];
+  }
+};
+
+/// The same by a list of places.
+template <class To>
+struct PlaceListed {
+  To to;
+  Indices places;
+  PACTRAIN_FN void operator()(std::size_t slot) const { to(slot, places.at(slot)); }
+};
+
 /// sum[position of item i] += its value.
 template <class W, class A>
 struct AddItems {
@@ -128,6 +146,16 @@ struct ConveyChosen {
   A* conveyed;
   PACTRAIN_FN void operator()(std::size_t i) const {
     const std::size_t position = chosen.at(i);
+    conveyed[position] = cast<A>(cast<W>(dense[position]));
+  }
+};
+
+/// conveyed[position] = what the value there is in type W.
+template <class S, class W, class A>
+struct ConveyAt {
+  const S* dense;
+  A* conveyed;
+  PACTRAIN_FN void operator()(std::size_t, std::size_t position) const {
     conveyed[position] = cast<A>(cast<W>(dense[position]));
   }
 };

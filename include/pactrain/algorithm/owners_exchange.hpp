@@ -3,8 +3,7 @@
 #pragma once
 
 #include <pactrain/algorithm/exchange_base.hpp>
-#include <pactrain/algorithm/hashed_order.hpp>
-#include <pactrain/algorithm/kept_list.hpp>
+#include <pactrain/algorithm/owned_sums.hpp>
 #include <pactrain/algorithm/pack.hpp>
 #include <pactrain/algorithm/refusal.hpp>
 #include <pactrain/algorithm/sparse_stream.hpp>
@@ -17,52 +16,30 @@
 #include <pactrain/core/model.hpp>
 #include <pactrain/core/report.hpp>
 #include <pactrain/core/value_type.hpp>
-#include <pactrain/kernel/bits.hpp>
 #include <pactrain/kernel/cast.hpp>
-#include <pactrain/kernel/hashed.hpp>
 #include <pactrain/kernel/pack.hpp>
+#include <pactrain/kernel/streams.hpp>
 #include <pactrain/mask/bit_mask.hpp>
 #include <pactrain/mask/mask.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 namespace pactrain {
 
-/// The sums of an owner on their way to all: values, and where they stand as one bit for each
-/// position that it owns (Zen's hash bitmap), or as items where that is shorter, or all values.
-template <GradientValue T>
-struct OwnedSums {
-  SparseStream<T> stream;  ///< its positions are not used where there are bits
-  bool bits = false;
-
-  [[nodiscard]] static OwnedSums of(std::size_t range, std::size_t items, bool dense) {
-    OwnedSums sums{{range, items, dense, nullptr}, false};
-    sums.bits = !dense && sums.values_bytes() + bitmap_bytes(range) < sums.stream.bytes();
-    return sums;
-  }
-  [[nodiscard]] std::size_t bytes() const {
-    return bits ? values_bytes() + bitmap_bytes(stream.range) : stream.bytes();
-  }
-  [[nodiscard]] std::span<std::byte> bitmap() const {
-    return {stream.body + values_bytes(), bitmap_bytes(stream.range)};
-  }
-
- private:
-  [[nodiscard]] std::size_t values_bytes() const { return (stream.items * sizeof(T) + 7) / 8 * 8; }
-  [[nodiscard]] static std::size_t bitmap_bytes(std::size_t range) {
-    return kernel::words_for(range) * sizeof(kernel::Word);
-  }
-};
-
-/// Zen's way (see `Hashed`): counts, items to the owners that a hash says, counts and flags, sums
-/// to all.
+/// The way of ranks' own choices over owners of positions. Ranks tell owners how many items they
+/// have for them, and send those; owners add them up in rank order, sparse or dense as they become
+/// (`RangeSum`), tell all ranks which, and all gather the results. `Options::order<E>` says who
+/// owns what, `Options::bitmaps` whether sums may come with bits in place of positions. Values
+/// travel in the gradient's type both times, sums are made in `arithmetic_t` of it and rounded
+/// once.
 template <GradientValue T, GradientValue S, Executor E, class C, class Options>
-class HashedExchange final
-    : public ExchangeBase<HashedExchange<T, S, E, C, Options>, T, S, E, C, Options> {
-  using Base = ExchangeBase<HashedExchange, T, S, E, C, Options>;
+class OwnersExchange final
+    : public ExchangeBase<OwnersExchange<T, S, E, C, Options>, T, S, E, C, Options> {
+  using Base = ExchangeBase<OwnersExchange, T, S, E, C, Options>;
   using typename Base::A;
   friend Base;
 
@@ -85,9 +62,7 @@ class HashedExchange final
       order_.lay_out(exec, n, static_cast<std::size_t>(this->call_.ranks));
       try {
         this->codec_.choose(exec, this->call_, as_const_span(this->packed_));
-        const auto set = this->codec_.mask().keep();
-        chosen_.fill(exec, n, kernel::InOrder<kernel::Bits>{set, order_.order()});
-        scatter_.split(exec, chosen_.indices(), order_.cuts());
+        scatter_.split(exec, order_.places(exec, this->codec_.mask()), order_.cuts());
       } catch (const PreconditionError& error) {  // or the other ranks would wait for this one
         scatter_.fail(order_.cuts().size() - 1, without_prefix(error.what()));
       }
@@ -99,9 +74,7 @@ class HashedExchange final
     {
       const StageTimer timer(exec, "encode", this->report_->seconds.encode);
       const std::size_t n = this->packed_.size();
-      const auto ordered = ordered_.template take<S>(exec, n);
-      exec.for_each(n, kernel::Reorder<S>{this->packed_.data(), order_.order(), ordered.data()});
-      scatter_.encode(exec, ordered.data());
+      scatter_.encode(exec, order_.values(exec, as_const_span(this->packed_)));
       this->keep_chosen(exec, {});
       if (this->options_.remember) {
         this->codec_.mask().visit(
@@ -136,18 +109,21 @@ class HashedExchange final
     exec.read(as_const_span(shared), std::span(told));
     std::size_t total = 0;
     sums_.clear();
+    listed_.clear();
     for (std::size_t r = 0; r < ranks; ++r) {
       this->unite_flags(exec, shared.data() + 2 * r + 1);
       const std::uint64_t items = told[2 * r];
       const std::size_t range = scatter_.range(r);
       expects_positions(items == dense || items <= range);
-      sums_.push_back(OwnedSums<T>::of(range, items == dense ? range : items, items == dense));
+      sums_.push_back(OwnedSums<T>::of(range, items == dense ? range : items, items == dense,
+                                       Options::bitmaps));
       counts_[r] = sums_[r].bytes();
       total += counts_[r];
     }
     const auto arrived = arrived_.template take<std::byte>(exec, total);
     for (std::size_t r = 0, at = 0; r < ranks; at += counts_[r++]) {
       sums_[r].stream.body = arrived.data() + at;
+      if (!sums_[r].bits && !sums_[r].stream.dense) listed_.push_back(sums_[r].stream);
     }
     OwnedSums<T> mine = sums_[static_cast<std::size_t>(comm.rank())];
     const auto wire = this->wire_.template take<std::byte>(exec, mine.bytes());
@@ -182,19 +158,19 @@ class HashedExchange final
     const std::size_t n = this->packed_.size();
     this->values_ = this->values_buffer_.template take<T>(exec, n);
     exec.for_each(n, kernel::Fill<T>{this->values_.data(), T{}});
+    expects_positions(in_order(exec, std::span<const SparseStream<T>>(listed_), this->scratch_));
     for (std::size_t r = 0; r < sums_.size(); ++r) {
       const auto& stream = sums_[r].stream;
-      const kernel::PlaceInOrder<T> place{stream.values().data(), order_.order(), order_.cuts()[r],
-                                          this->values_.data()};
+      const auto back = order_.back(stream.values().data(), r, this->values_.data());
       if (sums_[r].bits) {
         bits_.receive(exec, stream.range, sums_[r].bitmap());
         expects_positions(bits_.count() == stream.items);
-        bits_.visit(exec, 0, stream.range, place);
+        bits_.visit(exec, 0, stream.range, back);
       } else if (stream.dense) {
-        Everything{}.visit(exec, 0, stream.range, place);
+        Everything{}.visit(exec, 0, stream.range, back);
       } else {
-        expects_positions(in_order(exec, std::span(&stream, 1), this->scratch_));
-        exec.for_each(stream.items, kernel::PlaceListed<T>{place, stream.positions()});
+        exec.for_each(stream.items, kernel::PlaceListed<std::remove_const_t<decltype(back)>>{
+                                        back, stream.positions()});
       }
     }
     if (this->options_.check) {
@@ -204,13 +180,13 @@ class HashedExchange final
 
   static constexpr std::uint64_t dense = ~std::uint64_t{0};
 
-  HashedOrder<E> order_;
-  KeptList<E> chosen_;
+  typename Options::template order<E> order_;
   StreamScatter<T, E> scatter_;
   BitMask::on<E> bits_;
   std::vector<std::size_t> counts_;
   std::vector<OwnedSums<T>> sums_;
-  Scratch<E> ordered_, told_, arrived_;
+  std::vector<SparseStream<T>> listed_;  ///< those of the sums that come with positions
+  Scratch<E> told_, arrived_;
 };
 
 }  // namespace pactrain
