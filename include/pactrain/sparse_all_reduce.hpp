@@ -185,7 +185,7 @@ class SparseAllReduce {
     if constexpr (Feedback::active) {
       if (bound != 0) {
         with_gradient_type(static_cast<ValueType>(type - 1), [&]<class T>() {
-          feedback.template resize<arithmetic_t<T>>(backend_->executor(), keeper.model().size());
+          feedback.template resize<arithmetic_t<T>>(backend_->executor(), keeper.model());
         });
         feedback.load(backend_->executor(), reader);
       }
@@ -237,7 +237,7 @@ class SparseAllReduce {
     if constexpr (Feedback::active) {
       if (type_ && bound_ == keeper_.model().size()) return;
       bound_ = keeper_.model().size();
-      feedback_.template resize<A>(backend_->executor(), bound_);
+      feedback_.template resize<A>(backend_->executor(), keeper_.model());
     }
   }
   /// These parts are under way.
