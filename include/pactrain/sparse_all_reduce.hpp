@@ -65,6 +65,7 @@ class SparseAllReduce {
         codec_state_(codec_),
         feedback_(new_feedback()) {
     static_cast<void>(codec_on<executor_type>(codec_, codec_state_));  // refuses wrong options
+    if constexpr (requires { backend.number_reducer(); }) number_ = backend.number_reducer();
     expects_one_compensation<Policy, Feedback>(policy_);
   }
   SparseAllReduce(const SparseAllReduce&) = delete;
@@ -220,15 +221,19 @@ class SparseAllReduce {
     return ReducerIdentity::of<Mask>(backend_->communicator().size(), policy_, codec_,
                                      feedback_options_, options_);
   }
-  /// What all ranks must have alike.
+  /// What all ranks must have alike; `coverage` is a hash of the parameters of the call.
   template <class T>
-  [[nodiscard]] std::vector<Statement> statements() const {
-    std::vector<Statement> all{{"size", keeper_.model().size(), true},
+  [[nodiscard]] std::vector<Statement> statements(std::uint64_t coverage) const {
+    std::vector<Statement> all{{"reducer", number_, true},
+                               {"checking", options_.checked, true},
+                               {"size", keeper_.model().size(), true},
                                {"parts", keeper_.model().fingerprint(), false},
                                {"shapes", keeper_.model().shapes(), false},
                                {"value type", static_cast<std::uint64_t>(value_type<T>), false}};
     identity().state(all);
     all.push_back({"step", progress_.step(), true});
+    all.push_back({"call", agreed_, true});
+    all.push_back({"the parameters of the call", coverage, false});
     return all;
   }
   /// Residuals for a model whose sums are made in A.
@@ -269,6 +274,8 @@ class SparseAllReduce {
   std::optional<ValueType> type_;
   std::size_t bound_ = 0;
   StepProgress progress_;
+  std::uint64_t number_ = 0;  ///< among the reducers of its backend
+  std::uint64_t agreed_ = 0;  ///< how many calls all ranks have begun
   CallList<SparseAllReduce> calls_;
 };
 

@@ -115,34 +115,6 @@ TEST_CASE("a rank that passes another size, or a name that is not known") {
   });
 }
 
-TEST_CASE("ranks that differ in an option, or a step") {
-  for_all([](Team& backend, const System& system) {
-    const int ranks = backend.communicator().size(), rank = backend.communicator().rank();
-    for (int culprit = 0; ranks > 1 && culprit < ranks; ++culprit) {
-      const auto mismatch = [&](const char* field, Replica<float>& replica, Step step) {
-        const auto gradient = replica.gradient_of(rank, step);
-        replica.set(gradient);
-        const std::string text = refusal<RankMismatch>(backend, [&] {
-          replica.reducer().start(replica.shape().named(replica.span()), {}).wait();
-        });
-        CHECK_MESSAGE(text.find(std::string("ranks differ in ") + field) != text.npos, text);
-        CHECK(same_bits(replica.get(), gradient));
-        CHECK(replica.reducer().step() == step);
-      };
-      const std::uint64_t seed = rank == culprit ? 9 : 0;
-      Replica<float> seeded(backend, system, matrices, {.seed = seed});
-      mismatch("options", seeded, 0);
-      Replica<float> ahead(backend, system, matrices), late(backend, system, matrices);
-      ahead.step(0);
-      const std::string one = ahead.saved();
-      ahead.step(1);
-      late.restore(rank == culprit ? ahead.saved() : one);
-      const std::string text = refusal<RankMismatch>(backend, [&] { late.step(1); });
-      CHECK_MESSAGE(text.find("ranks differ in step") != text.npos, text);
-    }
-  });
-}
-
 TEST_CASE("a state that is cut short, damaged, or of another reducer") {
   for_all([](Team& backend, const System& system) {
     if (backend.communicator().size() > 2) return;
