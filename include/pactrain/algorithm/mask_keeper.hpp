@@ -87,25 +87,27 @@ class MaskKeeper {
     MaskOn& next = rebuild ? masks_[1 - current_] : masks_[current_];
     const bool proposed = rebuild && trouble.empty();
     if (proposed) trouble = build(exec, comm, next, gradient, step);
-    if (!agreed_ || Policy::support == Support::shared) {
-      if constexpr (Policy::support == Support::shared) {
-        statements.push_back(
-            {"mask", trouble.empty() ? next.fingerprint(exec, 0, model_.size()) : 0, false});
-      }
-      const auto locate = [&](std::string_view field) { return located(exec, comm, next, field); };
-      try {
+    try {
+      if (!agreed_ || Policy::support == Support::shared) {
+        if constexpr (Policy::support == Support::shared) {
+          statements.push_back(
+              {"mask", trouble.empty() ? next.fingerprint(exec, 0, model_.size()) : 0, false});
+        }
+        const auto locate = [&](std::string_view field) {
+          return located(exec, comm, next, field);
+        };
         agree(exec, comm, std::span<const Statement>(statements), trouble, locate);
-      } catch (...) {
-        retract();
-        if (!agreed_ && introduced_) set_model({});
-        throw;
+      } else if (!trouble.empty()) {
+        begin_empty(exec, next);  // the others unite with nothing of ours, and hear why at the end
       }
-    } else if (!trouble.empty()) {
-      begin_empty(exec, next);  // the others unite with nothing of ours, and hear why at the end
-    }
-    if constexpr (Policy::support == Support::local) next.unite(exec, comm);
-    if constexpr (Policy::support == Support::led) {
-      next.broadcast(exec, comm, policy_.leader(step, comm.size()));
+      if constexpr (Policy::support == Support::local) next.unite(exec, comm);
+      if constexpr (Policy::support == Support::led) {
+        next.broadcast(exec, comm, policy_.leader(step, comm.size()));
+      }
+    } catch (...) {
+      retract();
+      if (!agreed_ && introduced_) set_model({});
+      throw;
     }
     if (rebuild) {
       before_ = {revision_, stands_};
