@@ -85,8 +85,9 @@ class SparseAllReduce {
     static_assert(GradientValue<slice_value_t<X>>,
                   "pactrain: a gradient is written to: pass values of type float, double, float16 "
                   "or bfloat16 that are not const");
-    CallBase& call =
-        in_step(step(), [&]() -> CallBase& { return started(gradient, contribution); });
+    CallBase& call = in_step(
+        step(), [&]() -> CallBase& { return started(gradient, contribution); },
+        [&] { backend_->communicator().abort("a rank failed in the middle of a call"); });
     return {call, step()};
   }
 

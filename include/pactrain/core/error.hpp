@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <optional>
 #include <source_location>
 #include <stdexcept>
@@ -122,13 +123,34 @@ class StateError : public Error {
   using Error::Error;
 };
 
-/// Calls `f`, whose failed waits say that they were in `step`.
-template <class F>
-decltype(auto) in_step(std::uint64_t step, F f) {
+/// Is this an error that all ranks are told alike, so that they go on in step?
+inline bool is_told_alike(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const PreconditionError&) {
+    return true;
+  } catch (const RankMismatch&) {
+    return true;
+  } catch (const StepRejected&) {
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
+/// Calls `f`, a rank's part in a call of all ranks in `step`, which its failed waits name. After an
+/// error that not all are told alike, this rank would be out of step with the others: it gives up,
+/// and `give_up()` makes the communicator tell them, or at least stay silent.
+template <class F, class GiveUp>
+decltype(auto) in_step(std::uint64_t step, F f, GiveUp give_up) {
   try {
     return f();
   } catch (WaitError& error) {
+    give_up();
     error.in_step(step);
+    throw;
+  } catch (...) {
+    if (!is_told_alike(std::current_exception())) give_up();
     throw;
   }
 }

@@ -25,7 +25,7 @@ class PendingCall {
   virtual Report complete(const Deadline* deadline) = 0;
   /// Ends a call that was judged as if it had been refused.
   virtual void cancel() = 0;
-  /// The call will not be completed.
+  /// The call will not be completed, and no later one: the communicator is given up.
   virtual void abandon() noexcept = 0;
 
  protected:
@@ -74,7 +74,9 @@ class Pending {
   /// the values' own collective if no later `start` has: ranks start collectives in the same order,
   /// and come here when they like).
   bool advance() {
-    return call_ == nullptr || in_step(step_, [&] { return call_->advance(); });
+    return call_ == nullptr || in_step(
+                                   step_, [&] { return call_->advance(); },
+                                   [&] { std::exchange(call_, nullptr)->abandon(); });
   }
 
   /// Waits until the gradient is reduced, for as long as the communicator usually does.
@@ -106,13 +108,14 @@ class Pending {
   void complete(const Deadline* deadline) {
     if (failure_) std::rethrow_exception(failure_);
     if (call_ == nullptr) return;
-    keep([&] { report_ = std::exchange(call_, nullptr)->complete(deadline); });
+    keep([&] { report_ = call_->complete(deadline); });
+    call_ = nullptr;
   }
   /// What is thrown here is thrown again by whoever asks later.
   template <class F>
   void keep(F f) {
     try {
-      in_step(step_, f);
+      in_step(step_, f, [&] { call_->abandon(); });
     } catch (...) {
       call_ = nullptr;
       failure_ = std::current_exception();

@@ -187,7 +187,9 @@ class ThreadCommunicator {
   }
 
   /// Every rank's waits fail, now and later.
-  void abort(const std::string& why) { team_->abort(why); }
+  void abort(const std::string& why) {
+    team_->abort("rank " + std::to_string(rank_) + " gave up: " + why, rank_);
+  }
 
  private:
   template <class Op>
