@@ -83,28 +83,13 @@ class SparseAllReduce {
   /// every part of the model has been reduced; a part can be started once a step.
   template <Sliceable X>
   [[nodiscard]] Pending start(X&& gradient, Contribution contribution = Contribution::gradient) {
-    using T = slice_value_t<X>;
-    static_assert(GradientValue<T>,
+    static_assert(GradientValue<slice_value_t<X>>,
                   "pactrain: a gradient is written to: pass values of type float, double, float16 "
                   "or bfloat16 that are not const");
-    calls_.settle();
-    if (type_ && *type_ != value_type<T>) {
-      CallBase& call = calls_.template idle_as_usual<T>(*this);
-      std::vector<std::string> names;
-      with_slices(gradient, [&](auto slices) {
-        for (const auto& slice : slices) names.push_back(slice.name);
-      });
-      call.start_troubled(std::string("the gradient is of type ") + name_of(value_type<T>) +
-                              " but was of type " + name_of(*type_) +
-                              " at first; pass the same type, or make a new reducer",
-                          names);
-      return Pending(call);
-    }
-    auto& call = calls_.template idle<T>(*this);
-    with_slices(gradient, [&](auto slices) { call.start(slices, contribution); });
-    type_ = value_type<T>;
-    calls_.template use<T>();
-    return Pending(call);
+    CallBase& call = in_step(
+        step(), [&]() -> CallBase& { return started(gradient, contribution); },
+        [&] { backend_->communicator().abort("a rank failed in the middle of a call"); });
+    return {call, step()};
   }
 
   /// Can parts of the model be reduced in calls of their own? Whatever ranks gradients or learns
@@ -210,6 +195,28 @@ class SparseAllReduce {
   static constexpr bool keeps_state =
       requires(CodecState& state, executor_type& exec, Writer& to) { state.save(exec, to); };
 
+  template <Sliceable X>
+  CallBase& started(X&& gradient, Contribution contribution) {
+    using T = slice_value_t<X>;
+    calls_.settle();
+    if (type_ && *type_ != value_type<T>) {
+      CallBase& call = calls_.template idle_as_usual<T>(*this);
+      std::vector<std::string> names;
+      with_slices(gradient, [&](auto slices) {
+        for (const auto& slice : slices) names.push_back(slice.name);
+      });
+      call.start_troubled(std::string("the gradient is of type ") + name_of(value_type<T>) +
+                              " but was of type " + name_of(*type_) +
+                              " at first; pass the same type, or make a new reducer",
+                          names);
+      return call;
+    }
+    auto& call = calls_.template idle<T>(*this);
+    with_slices(gradient, [&](auto slices) { call.start(slices, contribution); });
+    type_ = value_type<T>;
+    calls_.template use<T>();
+    return call;
+  }
   [[nodiscard]] FeedbackOn new_feedback() const {
     return feedback_for<executor_type>(feedback_options_, backend_->communicator().size());
   }

@@ -90,20 +90,20 @@ class MaskKeeper {
     MaskOn& next = rebuild ? masks_[1 - current_] : masks_[current_];
     const bool proposed = rebuild && trouble.empty();
     if (proposed) trouble = build(exec, comm, next, gradient, step);
-    if (!agreed_ || checked || Policy::support == Support::shared) {
-      try {
+    try {
+      if (!agreed_ || checked || Policy::support == Support::shared) {
         agree_on(exec, comm, next, std::move(statements), trouble);
-      } catch (...) {
-        retract();
-        if (!agreed_ && introduced_) set_model({});
-        throw;
+      } else if (!trouble.empty()) {
+        begin_empty(exec, next);  // the others unite with nothing of ours, and hear why at the end
       }
-    } else if (!trouble.empty()) {
-      begin_empty(exec, next);  // the others unite with nothing of ours, and hear why at the end
-    }
-    if constexpr (Policy::support == Support::local) next.unite(exec, comm);
-    if constexpr (Policy::support == Support::led) {
-      next.broadcast(exec, comm, policy_.leader(step, comm.size()));
+      if constexpr (Policy::support == Support::local) next.unite(exec, comm);
+      if constexpr (Policy::support == Support::led) {
+        next.broadcast(exec, comm, policy_.leader(step, comm.size()));
+      }
+    } catch (...) {
+      retract();
+      if (!agreed_ && introduced_) set_model({});
+      throw;
     }
     if (rebuild) {
       before_ = {revision_, stands_};
