@@ -4,6 +4,7 @@
 
 /// The core and the host backend: everything but the backends that need another library.
 
+#include <pactrain/adaptive.hpp>
 #include <pactrain/balanced.hpp>
 #include <pactrain/broadcast.hpp>
 #include <pactrain/compress/cast.hpp>
