@@ -90,6 +90,7 @@ class Call final : public CallBase {
       commit();
     });
     close(true);
+    report_.calls[static_cast<std::size_t>(report_.path)] = 1;
     return report_;
   }
   void cancel() override {
