@@ -72,101 +72,97 @@ struct Adaptive {
     return sum.value();
   }
 
+  /// The codecs' own states, and what was decided.
   template <Executor E>
-  class state;
+  class state {
+   public:
+    explicit state(const Adaptive& options)
+        : options_(options),
+          model_(options.model),
+          decisions_(options.interval),
+          states_(std::apply(
+              [](const auto&... each) {
+                return std::tuple<codec_state<Codecs, E>...>(codec_state<Codecs, E>(each)...);
+              },
+              options.codecs)) {
+      expects(options.margin >= 0 && options.margin < 1,
+              "the margin of Adaptive is a share of what a way costs; choose one in [0, 1)");
+      if (model_) expect_fits(*model_);
+    }
+
+    /// The model that is decided by; none before it is calibrated.
+    [[nodiscard]] const std::optional<CostModel>& model() const noexcept { return model_; }
+    /// Decides by another model from the next step on, as when the network has changed. All ranks
+    /// do so at the same point of the program. Throws `PreconditionError` as the constructor does.
+    void use(CostModel model) {
+      expect_fits(model);
+      model_ = std::move(model);
+      decisions_.decide_anew();
+    }
+    [[nodiscard]] Decisions& decisions() noexcept { return decisions_; }
+    [[nodiscard]] const Decisions& decisions() const noexcept { return decisions_; }
+    /// The state of codec `I`.
+    template <std::size_t I>
+    [[nodiscard]] auto& codec() noexcept {
+      return std::get<I>(states_);
+    }
+
+    /// The way of a call of a reducer `R`. Collective; waits where it is time to decide.
+    template <class R, class B>
+    [[nodiscard]] Way choose(B& backend, const CallSize& call, Step step) {
+      auto& comm = backend.communicator();
+      if (comm.size() > 1 && decisions_.due(step)) {
+        if (!model_) {
+          model_ = std::apply(
+              [&](const auto&... each) {
+                return calibrate<typename R::feedback_type>(backend, each...);
+              },
+              options_.codecs);
+        }
+        decisions_.decide(backend.executor(), comm, *model_, options_.margin, step);
+      }
+      return decisions_.way(call, step);
+    }
+
+    void close(bool accepted) {
+      each([&](auto& one) {
+        if constexpr (requires { one.close(accepted); }) one.close(accepted);
+      });
+    }
+    void save(E& exec, Writer& writer) {
+      decisions_.save(writer);
+      each([&](auto& one) {
+        if constexpr (requires { one.save(exec, writer); }) one.save(exec, writer);
+      });
+    }
+    void load(E& exec, const Model& model, Reader& reader) {
+      decisions_.load(reader, CostModel::first_codec + count);
+      each([&](auto& one) {
+        if constexpr (requires { one.load(exec, model, reader); }) one.load(exec, model, reader);
+      });
+    }
+
+   private:
+    static void expect_fits(const CostModel& model) {
+      expect_valid(model);
+      expects(model.codecs.size() == count,
+              "the cost model has other codecs than Adaptive; give one cost for each, in order");
+    }
+    template <class F>
+    void each(F f) {
+      std::apply([&](auto&... one) { (f(one), ...); }, states_);
+    }
+
+    Adaptive options_;
+    std::optional<CostModel> model_;
+    Decisions decisions_;
+    std::tuple<codec_state<Codecs, E>...> states_;
+  };
   template <Executor E>
   class on {
    public:
     on(const Adaptive&, state<E>&) {}
   };
-};
-
-/// The codecs' own states, and what was decided.
-template <class... Codecs>
-template <Executor E>
-class Adaptive<Codecs...>::state {
- public:
-  explicit state(const Adaptive& options)
-      : options_(options),
-        model_(options.model),
-        decisions_(options.interval),
-        states_(std::apply(
-            [](const auto&... each) {
-              return std::tuple<codec_state<Codecs, E>...>(codec_state<Codecs, E>(each)...);
-            },
-            options.codecs)) {
-    expects(options.margin >= 0 && options.margin < 1,
-            "the margin of Adaptive is a share of what a way costs; choose one in [0, 1)");
-    if (model_) expect_fits(*model_);
-  }
-
-  /// The model that is decided by; none before it is calibrated.
-  [[nodiscard]] const std::optional<CostModel>& model() const noexcept { return model_; }
-  /// Decides by another model from the next step on, as when the network has changed. All ranks do
-  /// so at the same point of the program. Throws `PreconditionError` as the constructor does.
-  void use(CostModel model) {
-    expect_fits(model);
-    model_ = std::move(model);
-    decisions_.decide_anew();
-  }
-  [[nodiscard]] Decisions& decisions() noexcept { return decisions_; }
-  [[nodiscard]] const Decisions& decisions() const noexcept { return decisions_; }
-  /// The state of codec `I`.
-  template <std::size_t I>
-  [[nodiscard]] auto& codec() noexcept {
-    return std::get<I>(states_);
-  }
-
-  /// The way of a call of a reducer `R`. Collective; waits where it is time to decide.
-  template <class R, class B>
-  [[nodiscard]] Way choose(B& backend, const CallSize& call, Step step) {
-    auto& comm = backend.communicator();
-    if (comm.size() > 1 && decisions_.due(step)) {
-      if (!model_) {
-        model_ = std::apply(
-            [&](const auto&... each) {
-              return calibrate<typename R::feedback_type>(backend, each...);
-            },
-            options_.codecs);
-      }
-      decisions_.decide(backend.executor(), comm, *model_, options_.margin, step);
-    }
-    return decisions_.way(call, step);
-  }
-
-  void close(bool accepted) {
-    each([&](auto& one) {
-      if constexpr (requires { one.close(accepted); }) one.close(accepted);
-    });
-  }
-  void save(E& exec, Writer& writer) {
-    decisions_.save(writer);
-    each([&](auto& one) {
-      if constexpr (requires { one.save(exec, writer); }) one.save(exec, writer);
-    });
-  }
-  void load(E& exec, const Model& model, Reader& reader) {
-    decisions_.load(reader, CostModel::first_codec + count);
-    each([&](auto& one) {
-      if constexpr (requires { one.load(exec, model, reader); }) one.load(exec, model, reader);
-    });
-  }
-
- private:
-  static void expect_fits(const CostModel& model) {
-    expect_valid(model);
-    expects(model.codecs.size() == count,
-            "the cost model has other codecs than Adaptive; give one cost for each, in order");
-  }
-  template <class F>
-  void each(F f) {
-    std::apply([&](auto&... one) { (f(one), ...); }, states_);
-  }
-
-  Adaptive options_;
-  std::optional<CostModel> model_;
-  Decisions decisions_;
-  std::tuple<codec_state<Codecs, E>...> states_;
 };
 
 }  // namespace pactrain

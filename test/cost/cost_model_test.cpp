@@ -56,22 +56,30 @@ TEST_CASE("costs are the formulas") {
   const auto close = [](double x) { return doctest::Approx(x).epsilon(1e-9); };
   const Cost dense = model.cost(CostModel::dense, size, 4);
   CHECK(dense.before == close(1e-5 + 1e-3));
-  CHECK(dense.wire == close(2e-3 + 1.5 * 4.0 + 5e-3));
+  CHECK(dense.wire == close(2e-3 + 5e-3));
+  CHECK(dense.flow == close(1.5 * 4.0));
   CHECK(dense.after == close(2e-3));
   const Cost packed = model.cost(CostModel::packed, size, 4);
   CHECK(packed.before == close(1e-5 + 3e-3));
-  CHECK(packed.wire == close(2e-3 + 1.5 * 0.4 + 5e-4));
+  CHECK(packed.wire == close(2e-3 + 5e-4));
+  CHECK(packed.flow == close(1.5 * 0.4));
   CHECK(packed.after == close(4e-3));
   const Cost summed = model.cost(2, size, 4);
   CHECK(summed.before == close(1e-5 + 3e-3 + 6e-4));
-  CHECK(summed.wire == close(2e-3 + 2e-3 + 1.5 * 0.1 + 5e-4));
+  CHECK(summed.wire == close(2e-3 + 2e-3 + 5e-4));
+  CHECK(summed.flow == close(1.5 * 0.1));
   CHECK(summed.after == close(4e-3 + 7e-4));
   const Cost gathered = model.cost(3, size, 4);
-  CHECK(gathered.wire == close(1e-3 + 3 * 0.01));
+  CHECK(gathered.wire == close(1e-3));
+  CHECK(gathered.flow == close(3 * 0.01));
   CHECK(gathered.after == close(4e-3 + 4 * 9e-4));
-  CHECK(gathered.total() == close(gathered.before + gathered.wire + gathered.after));
+  CHECK(gathered.total() ==
+        close(gathered.before + gathered.wire + gathered.flow + gathered.after));
 
-  for (std::size_t c = 0; c < model.candidates(); ++c) CHECK(model.cost(c, size, 1).wire == 0);
+  for (std::size_t c = 0; c < model.candidates(); ++c) {
+    CHECK(model.cost(c, size, 1).wire == 0);
+    CHECK(model.cost(c, size, 1).flow == 0);
+  }
   CHECK(model.name(0) == "dense");
   CHECK(model.name(1) == "packed");
   CHECK(model.name(2) == "ternary");
@@ -87,11 +95,16 @@ TEST_CASE("costs are the formulas") {
 TEST_CASE("a step is its buckets on one wire, one after the other") {
   const std::array<PlannedBucket, 2> buckets{{{{}, 3.0}, {{}, 1.0}}};
   // Starts at 3 + 1 and 4 + 1 + 1; on the wire until 9 and 14; then each is finished.
-  const std::array<Cost, 2> costs{{{1.0, 5.0, 0.5}, {1.0, 5.0, 0.5}}};
+  const std::array<Cost, 2> costs{{{1.0, 1.0, 4.0, 0.5}, {1.0, 5.0, 0.0, 0.5}}};
   CHECK(step_seconds(buckets, costs) == doctest::Approx(14.5));
   // A wire that is fast waits for the second bucket, and the caller for nothing.
-  const std::array<Cost, 2> short_costs{{{1.0, 0.1, 0.5}, {1.0, 0.1, 0.5}}};
+  const std::array<Cost, 2> short_costs{{{1.0, 0.1, 0, 0.5}, {1.0, 0.1, 0, 0.5}}};
   CHECK(step_seconds(buckets, short_costs) == doctest::Approx(7.0));
+  // Of the flow a burst is free, and once more where the wire was idle for as long.
+  const std::array<Cost, 2> flows{{{0, 0, 3.0, 0}, {0, 0, 3.0, 0}}};
+  const std::array<PlannedBucket, 2> close_by{{{{}, 0}, {{}, 2.5}}}, apart{{{{}, 0}, {{}, 9.0}}};
+  CHECK(step_seconds(close_by, flows, 2.0) == doctest::Approx(2.5 + 3.0 - 1.5));
+  CHECK(step_seconds(apart, flows, 2.0) == doctest::Approx(9.0 + 1.0));
   CHECK(step_seconds({}, std::span<const Cost>{}) == 0);
   const std::array<PlannedBucket, 1> one{{{size, 0.25}}};
   CHECK(step_seconds(by_hand(), one, CostModel::packed, 4) ==
@@ -133,6 +146,23 @@ TEST_CASE("a plan is never longer than dense") {
   }));
 }
 
+TEST_CASE("a link is a rate, and what passes beyond it at once") {
+  CostModel model{.latency = 1e-3};
+  const auto fit = [&](std::vector<LinkSample> samples) { fit_link(model, samples); };
+  // 45 kB at once, then 12.5 MB a second.
+  fit({{30e3, 2e-3}, {400e3, 2e-3 + 0.355 / 12.5}, {1600e3, 2e-3 + 1.555 / 12.5}});
+  CHECK(model.rate == doctest::Approx(12.5e6));
+  CHECK(model.burst == doctest::Approx(45e3));
+  fit({{400e3, 2e-3 + 0.5 / 12.5}, {1600e3, 2e-3 + 1.6 / 12.5}});  // slow at first
+  CHECK(model.rate == doctest::Approx(12.5e6));
+  CHECK(model.burst == doctest::Approx(0));
+  fit({{400e3, 1.0}, {1600e3, 0.5}});  // disturbed
+  CHECK(model.rate == doctest::Approx(1600e3 / 0.498));
+  fit({{1e6, 0.102}});
+  CHECK(model.rate == doctest::Approx(1e7));
+  CHECK(model.burst == doctest::Approx(0));
+}
+
 TEST_CASE("a calibrated model is valid, and the same on all ranks") {
   for (const int ranks : {1, 3}) {
     with_ranks(ranks, [&](HostBackend& backend, int) {
@@ -142,8 +172,8 @@ TEST_CASE("a calibrated model is valid, and the same on all ranks") {
       REQUIRE(model.codecs.size() == 2);
       CHECK(!model.codecs[0].gathered);
       CHECK(model.codecs[1].gathered);
-      std::vector<double> numbers{model.rate,  model.latency, model.call,   model.copy,
-                                  model.write, model.pack,    model.unpack, model.add};
+      std::vector<double> numbers{model.rate,  model.burst, model.latency, model.call, model.copy,
+                                  model.write, model.pack,  model.unpack,  model.add};
       for (const CodecCost& codec : model.codecs) {
         for (const double x : {codec.call, codec.encode, codec.decode, codec.bytes}) {
           numbers.push_back(x);

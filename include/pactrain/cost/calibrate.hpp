@@ -13,8 +13,36 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <span>
+#include <vector>
 
 namespace pactrain {
+
+/// Bytes that a rank sent in so many seconds on the wire.
+struct LinkSample {
+  double bytes = 0, seconds = 0;
+};
+
+/// The rate and the burst of a link, from messages of growing size: the rate is what the last has
+/// more than the one before it, over how much longer it took, or where that cannot be its own; the
+/// burst is what was sent, at most, beyond that rate.
+inline void fit_link(CostModel& model, std::span<const LinkSample> samples) {
+  const LinkSample last = samples.back();
+  const auto moving = [&](const LinkSample& sample) {
+    return std::max(sample.seconds - 2 * model.latency, sample.seconds / 10);
+  };
+  model.rate = last.bytes / moving(last);
+  if (samples.size() > 1) {
+    const LinkSample before = samples[samples.size() - 2];
+    const double slope = (last.bytes - before.bytes) / (last.seconds - before.seconds);
+    // Slower than on average it may be, by what passed at once; faster it was for another reason.
+    if (slope > model.rate / 2 && slope < model.rate) model.rate = slope;
+  }
+  model.burst = 0;
+  for (const LinkSample& sample : samples) {
+    model.burst = std::max(model.burst, sample.bytes - model.rate * moving(sample));
+  }
+}
 
 /// Measures a `CostModel` on the ranks of `backend`, with `codecs` as its candidates, by making
 /// reductions of floats: dense ones of one value and of growing size until one takes 50 ms, which
@@ -41,27 +69,29 @@ template <class F = NoFeedback, Backend B, class... Codecs>
   };
 
   DenseAllReduce<B, Identity, F> tiny{backend};
-  const auto empty = warm(tiny, 1, 9);
+  const auto empty = warm(tiny, 1, 25);
   model.latency = empty.collective / 2;
   model.call = std::max(0.0, empty.wall - empty.collective);
+  model.add = ranks > 1 ? watch.add(most_coded) : 0;
 
   std::size_t n = first;
+  std::vector<LinkSample> samples;
   for (;; n *= growth) {
     DenseAllReduce<B, Identity, F> dense{backend};
     const auto values = static_cast<double>(n);
-    const auto one = warm(dense, n, n <= most_coded ? repeats : 1);
+    typename Stopwatch<B>::Sample large;
     if (n <= most_coded) {
-      model.copy = (one.before + one.encode) / values;
-      model.write = (one.decode + one.after) / values;
+      large = warm(dense, n, repeats);
+      model.copy = (large.before + large.encode) / values;
+      model.write = (large.decode + large.after) / values;
+    } else {
+      large = watch.measure(dense, n, 2);
     }
-    if (one.wall < long_enough && n * growth <= most) continue;
-    const auto large = watch.measure(dense, n, repeats);
-    model.add = ranks > 1 ? watch.add(std::min(n, most_coded)) : 0;
-    const double wire = large.collective - empty.collective - values * model.add;
-    model.rate = ranks > 1 ? large.sent / std::max(wire, large.collective / 10)
-                           : sizeof(float) / std::max(model.copy, 1e-12);
-    break;
+    samples.push_back({large.sent, std::max(0.0, large.collective - values * model.add)});
+    if (large.wall >= long_enough || n * growth > most) break;
   }
+  if (ranks > 1) fit_link(model, samples);
+  else model.rate = sizeof(float) / std::max(model.copy, 1e-12);
   n = std::min(n, most_coded);
   const auto values = static_cast<double>(n);
   {
@@ -72,17 +102,17 @@ template <class F = NoFeedback, Backend B, class... Codecs>
   }
   const auto add = [&]<class Z>(const Z& codec) {
     DenseAllReduce<B, Z, F> coded{backend, {}, codec}, coded_tiny{backend, {}, codec};
-    const auto large = warm(coded, n, repeats);
-    const auto small = warm(coded_tiny, 1, repeats);
+    const auto all = warm(coded, n, repeats);
+    const auto small = warm(coded_tiny, 1, 9);
     CodecCost cost;
     cost.gathered = !Z::additive && !detail::BringsExchange<Z, typename B::executor_type>;
-    cost.encode = large.encode / values;
-    cost.decode = large.decode / values / (cost.gathered ? p : 1);
+    cost.encode = all.encode / values;
+    cost.decode = all.decode / values / (cost.gathered ? p : 1);
     const double phases = cost.gathered ? 1 : 2;
     cost.call = std::max(0.0, small.wall - model.call - phases * model.latency);
     if (ranks > 1) {
       const double shares = cost.gathered ? p - 1 : 2 * (p - 1) / p;
-      cost.bytes = std::max(0.0, large.sent - small.sent) / values / shares;
+      cost.bytes = std::max(0.0, all.sent - small.sent) / values / shares;
     }
     model.codecs.push_back(cost);
   };
