@@ -12,7 +12,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,7 +26,9 @@ namespace pactrain {
 struct BucketOptions {
   /// Bytes of gradient in a bucket. A larger parameter has a bucket for itself.
   std::size_t bytes = std::size_t{1} << 20;
-  /// Where set: a row "communication" with an interval for each bucket is added to it.
+  /// Where set, for each step: a row "communication" with an interval for each bucket; a row
+  /// "ready" with a moment for each parameter, and its bytes; and a row "computing" with the time
+  /// from the end of the step before until the last gradient is ready. `pactrain_whatif` reads it.
   Trace* trace = nullptr;
 };
 
@@ -96,17 +100,20 @@ class GradientBuckets {
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
       if (!parameters_[i].ready) skip_at(i);
     }
+    if (options_.trace != nullptr) {
+      note("computing", "step " + std::to_string(step_), begun_, last_ready_, {});
+    }
     std::exception_ptr refused, failed;
-    const auto note = [&](std::exception_ptr error) {
+    const auto keep = [&](std::exception_ptr error) {
       std::exception_ptr& first = is_told_alike(error) ? refused : failed;
       if (!first) first = std::move(error);
     };
-    if (failure_) note(std::exchange(failure_, nullptr));
+    if (failure_) keep(std::exchange(failure_, nullptr));
     for (std::size_t i = 0; i < buckets_.size(); ++i) {
       try {
         buckets_[i].pending.check();
       } catch (...) {
-        note(std::current_exception());
+        keep(std::current_exception());
       }
       close_interval(buckets_[i], i);
     }
@@ -123,6 +130,7 @@ class GradientBuckets {
     }
     begin_step();
     if (refused) std::rethrow_exception(refused);
+    ++step_;
     return all;
   }
 
@@ -149,6 +157,11 @@ class GradientBuckets {
     started_ = 0;
     for (Bucket& bucket : buckets_) bucket.missing = bucket.slices.size();
     for (Parameter& parameter : parameters_) parameter.ready = false;
+    if (options_.trace != nullptr) begun_ = last_ready_ = Trace::Clock::now();
+  }
+  void note(const char* row, std::string name, Trace::Clock::time_point begin,
+            Trace::Clock::time_point end, std::optional<std::size_t> bytes) {
+    options_.trace->add(row, std::move(name), begin, end, {.step = step_, .bytes = bytes});
   }
   void ready_at(std::size_t i) {
     expects(i < parameters_.size(),
@@ -161,6 +174,11 @@ class GradientBuckets {
              "finish() before the next step";
     });
     parameter.ready = true;
+    if (options_.trace != nullptr) {
+      last_ready_ = Trace::Clock::now();
+      note("ready", parameter.gradient.name, last_ready_, last_ready_,
+           parameter.gradient.values.size_bytes());
+    }
     --buckets_[parameter.bucket].missing;
     while (started_ < buckets_.size() && buckets_[started_].missing == 0) start_next();
   }
@@ -188,8 +206,7 @@ class GradientBuckets {
   }
   void close_interval(Bucket& bucket, std::size_t i) {
     if (!std::exchange(bucket.under_way, false) || options_.trace == nullptr) return;
-    options_.trace->add("communication", "bucket " + std::to_string(i), bucket.start,
-                        Trace::Clock::now());
+    note("communication", "bucket " + std::to_string(i), bucket.start, Trace::Clock::now(), {});
   }
 
   R* reduce_;
@@ -198,6 +215,8 @@ class GradientBuckets {
   std::vector<Bucket> buckets_;        ///< backward
   std::vector<Slice<T>> all_;
   std::size_t started_ = 0;
+  std::uint64_t step_ = 0;  ///< of these buckets; for the trace
+  Trace::Clock::time_point begun_, last_ready_;
   std::exception_ptr failure_;  ///< of a start
 };
 

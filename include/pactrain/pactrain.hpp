@@ -4,6 +4,7 @@
 
 /// The core and the host backend: everything but the backends that need another library.
 
+#include <pactrain/adaptive.hpp>
 #include <pactrain/balanced.hpp>
 #include <pactrain/broadcast.hpp>
 #include <pactrain/compress/cast.hpp>
@@ -22,7 +23,11 @@
 #include <pactrain/core/config.hpp>
 #include <pactrain/core/error.hpp>
 #include <pactrain/core/host_staged.hpp>
+#include <pactrain/core/json_lines.hpp>
+#include <pactrain/core/summary.hpp>
 #include <pactrain/core/trace.hpp>
+#include <pactrain/cost/calibrate.hpp>
+#include <pactrain/cost/what_if.hpp>
 #include <pactrain/dense_all_reduce.hpp>
 #include <pactrain/feedback/error_feedback.hpp>
 #include <pactrain/feedback/feedback.hpp>

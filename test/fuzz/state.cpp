@@ -70,12 +70,16 @@ void load_damaged(Policy policy, FuzzInput input) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   FuzzInput input(data, size);
   static const std::vector<float> weights(entries, 1.0f);
-  switch (input.below(4)) {
+  switch (input.below(5)) {
     case 0:
       load_damaged<TopK, BitMask, Ternary, ErrorFeedback>({.k = 5}, input);
       break;
     case 1:
       load_damaged<TopK, IndexMask, Int8, ErrorFeedback>({.k = 5}, input);
+      break;
+    case 3:
+      load_damaged<RandomPruning, BitMask, Adaptive<Ternary>, ErrorFeedback>({.sparsity = 0.5},
+                                                                             input);
       break;
     case 2:
       load_damaged<GradualMagnitude, BlockMask<4>, Identity, NoFeedback>(

@@ -247,9 +247,10 @@ TEST_CASE("a trace shows a bucket under way while backward goes on") {
     CHECK(contains(text, R"("name":"layer \"5\"")"));
     CHECK(contains(text, R"("name":"bucket 0")"));
     CHECK(contains(text, R"("name":"thread_name","args":{"name":"communication"})"));
-    // An event is an object, and one that names a process or a row has another inside.
+    CHECK(contains(text, R"("args":{"step":0,"bytes":)"));
+    // An event is an object; one that names a process or a row, or has notes, has another inside.
     CHECK(std::ranges::count(text, '{') == std::ranges::count(text, '}'));
     CHECK(std::ranges::count(text, '{') ==
-          static_cast<long>(sizes.size() + buckets.bucket_count() + 2 * 3));
+          static_cast<long>(sizes.size() + 2 * (sizes.size() + buckets.bucket_count() + 1 + 5)));
   });
 }

@@ -9,6 +9,8 @@
 #include <pactrain/algorithm/pack.hpp>
 #include <pactrain/algorithm/refusal.hpp>
 #include <pactrain/algorithm/remember.hpp>
+#include <pactrain/algorithm/travel.hpp>
+#include <pactrain/algorithm/ways.hpp>
 #include <pactrain/compress/identity.hpp>
 #include <pactrain/core/collectives.hpp>
 #include <pactrain/core/options.hpp>
@@ -51,14 +53,19 @@ class Call final : public CallBase {
     for (const std::string& name : names) pieces_.expect(r_.keeper_.model(), name);
     begin(trouble, {}, Contribution::nothing);
   }
-  bool advance() override { return local_ || !active_ || coded_.poll(exec_, comm_); }
+  bool advance() override {
+    return local_ || !active_ || on_way([&](auto& way) { return way.poll(exec_, comm_); });
+  }
   void settle(const Deadline* given) override {
-    if (!active_ || local_ || coded_.started()) return;
+    if (!active_ || local_) return;
     const Deadline deadline = given != nullptr ? *given : usual_deadline(comm_);
-    coded_.advance(exec_, comm_, [&](auto& request) {
-      if (coded_.started()) return comm_.test(request);
-      comm_.finish(request, deadline);
-      return true;
+    on_way([&](auto& way) {
+      if (way.started()) return true;
+      return way.advance(exec_, comm_, [&](auto& request) {
+        if (way.started()) return comm_.test(request);
+        comm_.finish(request, deadline);
+        return true;
+      });
     });
   }
   void judge(const Deadline* given) override {
@@ -70,7 +77,7 @@ class Call final : public CallBase {
     };
     or_close([&] {
       r_.calls_.settle(&deadline);
-      if (!local_) coded_.advance(exec_, comm_, wait);
+      if (!local_) on_way([&](auto& way) { return way.advance(exec_, comm_, wait); });
       decide(wait);
     });
     judged_ = true;
@@ -82,6 +89,7 @@ class Call final : public CallBase {
       commit();
     });
     close(true);
+    report_.calls[static_cast<std::size_t>(report_.path)] = 1;
     return report_;
   }
   void cancel() override {
@@ -144,40 +152,44 @@ class Call final : public CallBase {
                          r_.options_.checked);
     }
     ++r_.agreed_;
-    pieces_.lay_out(r_.keeper_.model().parts().size(), trouble_.empty(),
+    pieces_.lay_out(r_.keeper_.model(), trouble_.empty(),
                     [&](std::size_t part) { return r_.keeper_.slot(part); });
+    path_ = Path::packed;
+    masked_ = true;
+    if constexpr (chooses_ways<typename R::codec_type>) {
+      const CallSize size{pieces_.places(Path::packed), pieces_.size(Path::dense), sizeof(T),
+                          r_.keeper_.changed()};
+      path_ = coded_.take(r_.codec_state_.template choose<R>(*r_.backend_, size, r_.step()));
+    }
   }
   /// Packs, and looks for what no rank may pass over; one rank alone may only look.
   void pack_kept() {
     const StageTimer timer(exec_, "pack", report_.seconds.pack);
-    local_ = comm_.size() == 1 && is_in_place<typename R::codec_type> && !remembers &&
-             !is_amplified(r_.policy_);
+    local_ = comm_.size() == 1 && !remembers && !is_amplified(r_.policy_) &&
+             (path_ != Path::packed || is_in_place<typename R::codec_type>);
     std::uint32_t* const non_finite = flags_span_.data() + kernel::non_finite_flag;
     std::uint32_t* const stray = flags_span_.data() + kernel::stray_flag;
-    if (!local_) packed_ = packed_buffer_.template take<S>(exec_, pieces_.packed() + 1);
+    if (!local_) packed_ = packed_buffer_.template take<S>(exec_, travelling() + 1);
     if (!local_ && !trouble_.empty()) {
       exec_.for_each(packed_.size(), kernel::Fill<S>{packed_.data(), S{}});
     }
     if (!trouble_.empty()) exec_.for_each(1, kernel::Fill<std::uint32_t>{non_finite, 1});
-    pieces_.each([&](const auto&, const auto& source, const auto& place, std::size_t) {
-      if (!local_) {
-        pack(exec_, r_.keeper_.mask(), source, packed_.data() + place.first,
-             r_.keeper_.slot(place.part), looks() ? non_finite : nullptr, scratch_);
-      } else if (looks()) {
-        find_non_finite(exec_, source.values(), non_finite, scratch_);
-      }
+    if (!local_) pack_by(path_, packed_, looks() ? non_finite : nullptr);
+    pieces_.each([&](const auto&, const auto& source, const auto&, std::size_t) {
+      if (local_ && looks()) find_non_finite(exec_, source.values(), non_finite, scratch_);
       if (learned) find_stray(exec_, r_.keeper_.mask(), source, stray, scratch_);
     });
-    amplify(exec_, r_.keeper_.policy(), pieces_.parts(), packed_);
   }
   void send() {
     if (local_) return;
-    call_ = {pieces_.parts(),     comm_.size(),        r_.random(), {},
-             &r_.keeper_.model(), r_.keeper_.changed()};
-    const bool alone = pieces_.packed() == 0;
+    call_ = {pieces_.places(path_), comm_.size(),        r_.random(), {},
+             &r_.keeper_.model(),   r_.keeper_.changed()};
+    const bool alone = travelling() == 0;
     const bool flagged = learned || r_.options_.non_finite == NonFinite::propagate || alone;
-    coded_.start(exec_, comm_, call_, {mean(), looks(), flagged, remembers},
-                 packed_.first(pieces_.packed()), flags_span_, report_);
+    on_way([&](auto& way) {
+      way.start(exec_, comm_, call_, {mean(), looks(), flagged, remembers},
+                packed_.first(travelling()), flags_span_, report_);
+    });
     // A flag that travels alone, with no value beside it, is no payload.
     if (alone && !learned) report_.payload_bytes = 0;
   }
@@ -185,21 +197,24 @@ class Call final : public CallBase {
   /// What the united flags mean: go on, take another path in this same call, or refuse the step.
   template <class Wait>
   void decide(Wait wait) {
-    report_.path = local_ ? Path::local : Path::packed;
-    report_.kept = local_ ? pieces_.packed() : coded_.kept();
-    report_.quality = coded_.quality() ? coded_.quality() : r_.keeper_.quality();
+    const bool coded = !local_ && path_ == Path::packed;
+    report_.path = local_ ? Path::local : path_;
+    report_.kept = coded ? coded_.kept() : pieces_.size(Path::packed);
+    report_.quality = r_.keeper_.quality();
+    if (coded && coded_.quality()) report_.quality = coded_.quality();
     const bool stray = read_flags();
     // The NaN that flags a non-finite value in a float wire hides the strays of other ranks.
-    const bool hidden = report_.non_finite && carries_non_finite;
-    if (learned && (stray || hidden)) {
+    const bool carried = on_way([](auto& way) { return way.carries_non_finite(); });
+    if (learned && (stray || (report_.non_finite && carried))) {
       report_.path = Path::dense;
       report_.kept = pieces_.entries();
-      if (!local_) send_plain(Everything{}, wait);
+      masked_ = false;
+      if (!local_) send_plain(wait);
       read_flags();
       r_.keeper_.restart();
-    } else if (report_.non_finite && !local_ && !carries_non_finite) {
+    } else if (report_.non_finite && !local_ && !carried) {
       report_.path = Path::uncoded;
-      send_plain(r_.keeper_.mask(), wait);
+      send_plain(wait);
     }
   }
   bool read_flags() {
@@ -209,28 +224,14 @@ class Call final : public CallBase {
     if (flags.non_finite) report_.non_finite = looks();
     return flags.stray;
   }
-  /// A float wire carries what is not finite; scaled integers do not.
-  static constexpr bool carries_non_finite =
-      has_float_wire<typename R::codec_type, S> && !has_bounds<typename R::codec_type, E>;
-
-  /// The entries that `set` keeps, as they are, in place of what the codec made of them.
-  template <class Set, class Wait>
-  void send_plain(const Set& set, Wait wait) {
-    constexpr bool all = std::is_same_v<Set, Everything>;
-    const std::size_t n = all ? pieces_.entries() : pieces_.packed();
-    const auto values = plain_packed_.template take<T>(exec_, n + 1).first(n);
-    const auto kept = plain_kept_.template take<S>(exec_, all ? 0 : n);
-    pieces_.each([&](const auto&, const auto& source, const auto& place, std::size_t at) {
-      if constexpr (all) {
-        exec_.for_each(source.size, kernel::Convert<S, T>{source.data, values.data() + at});
-      } else {
-        pack(exec_, set, source, kept.data() + place.first, r_.keeper_.slot(place.part),
-             static_cast<std::uint32_t*>(nullptr), scratch_);
-      }
-    });
-    amplify(exec_, r_.keeper_.policy(), pieces_.parts(), kept);
-    if (!all) exec_.for_each(n, kernel::Convert<S, T>{kept.data(), values.data()});
+  /// Values go by the report's path, as they are, in place of what was sent before.
+  template <class Wait>
+  void send_plain(Wait wait) {
+    const std::size_t n = pieces_.size(report_.path);
+    const auto values = plain_packed_.template take<S>(exec_, n + 1).first(n);
+    pack_by(report_.path, values, nullptr);
     exec_.for_each(2, kernel::Fill<std::uint32_t>{flags_span_.data(), 0});  // all ranks know them
+    call_.parts = pieces_.places(report_.path);
     plain_.start(exec_, comm_, call_, {mean(), looks(), false, remembers}, values, flags_span_,
                  report_);
     plain_.advance(exec_, comm_, wait);
@@ -239,23 +240,10 @@ class Call final : public CallBase {
   /// The reduced values go into the gradient; what is not kept becomes zero.
   void deliver() {
     const StageTimer timer(exec_, "unpack", report_.seconds.unpack);
-    const auto values = report_.path == Path::packed ? coded_.values() : plain_.values();
-    pieces_.each([&](const auto& piece, const auto& source, const auto& place, std::size_t at) {
-      if (local_) {
-        if constexpr (std::is_same_v<S, T>) {
-          if (source.data != piece.data) exec_.copy(source.values(), piece.values());
-        }
-        if (report_.path != Path::dense && report_.kept != report_.entries) {
-          r_.keeper_.mask().clear(exec_, piece.first, piece.values());
-        }
-      } else if (report_.path == Path::dense) {
-        exec_.copy(as_const_span(values.subspan(at, piece.size)), piece.values());
-      } else {
-        unpack(exec_, r_.keeper_.mask(), values.data() + place.first, r_.keeper_.slot(place.part),
-               piece);
-      }
-    });
-    exec_.fence();
+    const Path path = local_ ? Path::local : report_.path;
+    const auto values = path == Path::packed ? coded_.values() : plain_.values();
+    unpack_entries(exec_, r_.keeper_, pieces_, path, masked_ && report_.kept != report_.entries,
+                   values);
   }
 
   /// The residual takes in what was not conveyed, and the policy sees what was reduced.
@@ -263,14 +251,15 @@ class Call final : public CallBase {
     const StageTimer timer(exec_, "commit", report_.seconds.commit);
     const auto settle_with = [&](auto& exchange) {
       if constexpr (remembers) {
-        remember<drops>(exec_, r_.keeper_, pieces_, exchange, report_.path == Path::dense,
+        remember<drops>(exec_, r_.keeper_, pieces_, exchange, report_.path == Path::dense, masked_,
                         r_.feedback_, r_.step());
       }
       exchange.commit(exec_, r_.step());
     };
-    if (report_.path == Path::packed) settle_with(coded_);
-    else settle_with(plain_);
-    if (report_.path != Path::packed) coded_.pass_over();
+    if (report_.path != Path::packed) settle_with(plain_);
+    else if constexpr (chooses_ways<typename R::codec_type>) coded_.visit(settle_with);
+    else settle_with(coded_);
+    if (path_ == Path::packed && report_.path != Path::packed) coded_.pass_over();
     r_.keeper_.observe(exec_, pieces_.gradient(), r_.step());
   }
 
@@ -278,6 +267,15 @@ class Call final : public CallBase {
     active_ = false;
     r_.close(pieces_.gradient(), accepted);
   }
+  /// Calls `f` with what carries the values on the path that the call began with.
+  template <class F>
+  auto on_way(F f) {
+    return path_ == Path::packed ? f(coded_) : f(plain_);
+  }
+  void pack_by(Path path, std::span<S> packed, std::uint32_t* non_finite) {
+    pack_entries(exec_, r_.keeper_, pieces_, path, masked_, packed, non_finite, scratch_);
+  }
+  [[nodiscard]] std::size_t travelling() const { return pieces_.size(path_); }
   [[nodiscard]] bool mean() const { return r_.options_.reduction == Reduction::mean; }
   [[nodiscard]] bool looks() const { return r_.options_.non_finite != NonFinite::ignore; }
 
@@ -286,15 +284,16 @@ class Call final : public CallBase {
   C& comm_;
   Exchange<T, S, E, C, typename R::codec_type> coded_;
   codec_state<Identity, E> no_state_;
-  Exchange<T, T, E, C, Identity> plain_;
+  Exchange<T, S, E, C, Identity> plain_;
   CallPieces<T, S, E> pieces_{R::takes_parts};
   CodecCall call_;
   Report report_;
   std::string trouble_;
-  bool local_ = false, judged_ = false;
+  Path path_ = Path::packed;  ///< what the call began with
+  bool local_ = false, judged_ = false, masked_ = true;
   std::span<std::uint32_t> flags_span_;
   std::span<S> packed_;
-  Scratch<E> flags_, packed_buffer_, plain_packed_, plain_kept_, scratch_;
+  Scratch<E> flags_, packed_buffer_, plain_packed_, scratch_;
 };
 
 }  // namespace pactrain

@@ -7,6 +7,7 @@
 #include <pactrain/core/buffer.hpp>
 #include <pactrain/core/executor.hpp>
 #include <pactrain/core/model.hpp>
+#include <pactrain/core/report.hpp>
 #include <pactrain/core/slices.hpp>
 #include <pactrain/kernel/pack.hpp>
 
@@ -29,10 +30,14 @@ class CallPieces {
 
   [[nodiscard]] std::span<const Piece<T>> gradient() const { return gradient_; }
   [[nodiscard]] std::span<const Piece<const S>> source() const { return source_; }
-  [[nodiscard]] std::span<const PackedPart> parts() const { return parts_; }
-  /// Entries of the gradient, and how many of them are packed.
+  /// The parts of the call where their kept entries are packed or, on the dense path, all.
+  [[nodiscard]] std::span<const PackedPart> places(Path path) const {
+    return path == Path::dense ? whole_ : parts_;
+  }
+  /// How many values travel by that path.
+  [[nodiscard]] std::size_t size(Path path) const { return size_of(places(path)); }
+  /// Entries of the gradient: none where the call is wrong.
   [[nodiscard]] std::size_t entries() const noexcept { return entries_; }
-  [[nodiscard]] std::size_t packed() const noexcept { return packed_; }
   /// The source as values in scratch memory, where it is not the gradient itself.
   [[nodiscard]] std::span<S> sums() const { return sums_; }
 
@@ -99,17 +104,17 @@ class CallPieces {
   /// Places the parameters of the call in the packed vector; `slot(part)` is the first slot of a
   /// part. Where nothing was taken, the expected parts are placed, or all of the model.
   template <class Slot>
-  void lay_out(std::size_t model_parts, bool taken, Slot slot) {
+  void lay_out(const Model& model, bool taken, Slot slot) {
     parts_.clear();
-    packed_ = 0;
+    whole_.clear();
     const auto add = [&](std::size_t part) {
-      const std::size_t size = slot(part + 1) - slot(part);
-      parts_.push_back({part, packed_, size});
-      packed_ += size;
+      const std::size_t packed = size_of(parts_), all = size_of(whole_);
+      parts_.push_back({part, packed, slot(part + 1) - slot(part)});
+      whole_.push_back({part, all, model.parts()[part].size});
     };
     if (!taken) {
       for (const std::size_t part : expected_) add(part);
-      for (std::size_t part = 0; expected_.empty() && part < model_parts; ++part) add(part);
+      for (std::size_t i = 0; expected_.empty() && i < model.parts().size(); ++i) add(i);
     }
     for (const auto& piece : gradient_) {
       if (parts_.empty() || parts_.back().part != piece.part) add(piece.part);
@@ -128,12 +133,16 @@ class CallPieces {
   }
 
  private:
+  static std::size_t size_of(std::span<const PackedPart> parts) {
+    return parts.empty() ? 0 : parts.back().first + parts.back().size;
+  }
+
   bool by_parts_;
   std::vector<Piece<T>> gradient_;
   std::vector<Piece<const S>> source_;
-  std::vector<PackedPart> parts_;
+  std::vector<PackedPart> parts_, whole_;
   std::set<std::size_t> expected_;
-  std::size_t entries_ = 0, packed_ = 0;
+  std::size_t entries_ = 0;
   std::span<S> sums_;
   Scratch<E> zeros_buffer_, sums_buffer_;
 };

@@ -98,6 +98,10 @@ class ExchangeBase {
     if constexpr (requires { codec_.chosen_in(part); }) return codec_.chosen_in(part);
     else return n;
   }
+  /// Does the wire carry what is not finite? Floats do; scaled integers do not.
+  [[nodiscard]] static constexpr bool carries_non_finite() {
+    return has_float_wire<Options, S> && !has_bounds<Options, E>;
+  }
   /// What the codec says of its own estimate, if it makes one.
   [[nodiscard]] std::optional<double> quality() const {
     if constexpr (requires { codec_.quality(); }) return codec_.quality();

@@ -39,19 +39,19 @@ void deduct(E& exec, const Set& set, const Piece<const S>& piece, std::span<S> m
 }
 
 /// The residual takes in what a call did not convey. What a policy drops is not missed, and where
-/// its mask has changed, the residual of all that it prunes goes. `dense`: the mask was found wrong
-/// and not used, so nothing was dropped. `exchange` says what was conveyed, and what was chosen to
-/// be.
+/// its mask has changed, the residual of all that it prunes goes. `dense`: all entries travelled;
+/// `masked`: with zeros where the mask drops, or else it was found wrong, and nothing was dropped.
+/// `exchange` says what was conveyed, and what was chosen to be.
 template <bool drops, Executor E, class Keeper, class Pieces, class Exchange, class FeedbackOn>
 void remember(E& exec, const Keeper& keeper, const Pieces& pieces, const Exchange& exchange,
-              bool dense, FeedbackOn& feedback, Step step) {
+              bool dense, bool masked, FeedbackOn& feedback, Step step) {
   const auto conveyed = exchange.conveyed();
   pieces.each([&](const auto&, const auto& source, const auto& place, std::size_t at) {
     const auto missed = pieces.sums().subspan(at, source.size);
+    if (drops && masked) keeper.mask().clear(exec, source.first, missed);
     if (dense) {
       deduct(exec, Everything{}, source, missed, conveyed.data() + at, source.first);
     } else {
-      if (drops) keeper.mask().clear(exec, source.first, missed);
       deduct(exec, keeper.mask(), source, missed, conveyed.data() + place.first,
              keeper.slot(place.part));
     }
@@ -65,15 +65,15 @@ void remember(E& exec, const Keeper& keeper, const Pieces& pieces, const Exchang
     // Selected before others: by the policy where that does not prune, and by the codec.
     const std::size_t candidates = drops ? place.size : part.size;
     const bool some = exchange.chosen_in(source.part, place.size) < candidates;
-    const kernel::Closed closed{keeper.mask().keep(), exchange.chosen(), !dense && some,
-                                !dense && drops};
+    const kernel::Closed closed{keeper.mask().keep(), exchange.chosen(), masked && some,
+                                masked && drops};
     if constexpr (requires { feedback.commit(exec, all, closed, step); }) {
       feedback.commit(exec, all, closed, step);
     } else {
       feedback.commit(exec, all, step);
     }
   });
-  if (drops && !dense && keeper.changed()) {
+  if (drops && masked && keeper.changed()) {
     feedback.residual(exec, [&](auto residual) { keeper.mask().clear(exec, 0, residual); });
   }
 }

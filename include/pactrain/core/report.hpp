@@ -5,6 +5,7 @@
 #include <pactrain/core/model.hpp>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -15,13 +16,15 @@ namespace pactrain {
 /// How a call's values travelled.
 enum class Path {
   packed,   ///< the kept entries, by the codec
-  uncoded,  ///< the kept entries as they are: the codec could not carry a non-finite value
-  dense,  ///< all entries: a learned mask was found wrong in this very step, or nothing else is due
-  local   ///< nothing had to travel: one rank
+  uncoded,  ///< the kept entries as they are: coding would not pay, or not carry what is not finite
+  dense,    ///< all entries: packing would not pay, or a learned mask was found wrong in this very
+            ///< step
+  local     ///< nothing had to travel: one rank
 };
 
+inline constexpr std::size_t path_count = 4;
 constexpr const char* name_of(Path path) {
-  constexpr const char* names[] = {"packed", "uncoded", "dense", "local"};
+  constexpr const char* names[path_count] = {"packed", "uncoded", "dense", "local"};
   return names[static_cast<std::size_t>(path)];
 }
 
@@ -37,6 +40,17 @@ struct Stages {
 
   [[nodiscard]] double total() const {
     return keep + pack + encode + collective + decode + unpack + commit;
+  }
+  /// Calls f(name, seconds) for each, in the order of a call.
+  template <class F>
+  void each(F f) const {
+    f("keep", keep);
+    f("pack", pack);
+    f("encode", encode);
+    f("collective", collective);
+    f("decode", decode);
+    f("unpack", unpack);
+    f("commit", commit);
   }
   Stages& operator+=(const Stages& other) {
     keep += other.keep;
@@ -60,7 +74,8 @@ struct Report {
   std::uint64_t bytes_sent = 0;
   std::uint64_t dense_bytes = 0;  ///< what the dense sum would have sent
   Path path = Path::packed;
-  bool non_finite = false;  ///< an infinity or a NaN was seen, on some rank
+  std::array<std::uint32_t, path_count> calls{};  ///< how many calls took each path
+  bool non_finite = false;                        ///< an infinity or a NaN was seen, on some rank
   /// Entries that this rank's policy chose over entries that it aimed at, where it estimates.
   std::optional<double> quality{};
   Stages seconds{};
@@ -73,6 +88,7 @@ struct Report {
     bytes_sent += other.bytes_sent;
     dense_bytes += other.dense_bytes;
     path = std::max(path, other.path);
+    for (std::size_t i = 0; i < path_count; ++i) calls[i] += other.calls[i];
     non_finite = non_finite || other.non_finite;
     if (other.quality) quality = other.quality;
     seconds += other.seconds;

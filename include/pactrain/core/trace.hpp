@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <utility>
@@ -12,20 +14,27 @@
 
 namespace pactrain {
 
-/// What one rank did when, in rows: intervals that overlap lie in rows of their own. Written in the
-/// format that Perfetto and chrome://tracing open. For one thread.
+/// Numbers that an interval of a trace may have besides its times.
+struct TraceNotes {
+  std::optional<std::uint64_t> step{}, bytes{};
+};
+
+/// What one rank did when, in rows: intervals of a row lie beside or within each other. Written in
+/// the format that Perfetto and chrome://tracing open. For one thread.
 class Trace {
  public:
   using Clock = std::chrono::steady_clock;
   struct Interval {
     std::string name, row;
     Clock::time_point begin, end;
+    TraceNotes notes{};
   };
 
   explicit Trace(int rank = 0) : rank_(rank) {}
 
-  void add(std::string row, std::string name, Clock::time_point begin, Clock::time_point end) {
-    intervals_.push_back({std::move(name), std::move(row), begin, end});
+  void add(std::string row, std::string name, Clock::time_point begin, Clock::time_point end,
+           TraceNotes notes = {}) {
+    intervals_.push_back({std::move(name), std::move(row), begin, end, notes});
   }
   /// Calls `f` and adds the time it took.
   template <class F>
@@ -68,12 +77,23 @@ class Trace {
       out << ",\n"
           << R"({"ph":"X",)" << pid << R"(,"tid":)" << tid(x.row) << R"(,"name":)" << quoted(x.name)
           << R"(,"ts":)" << microseconds(x.begin.time_since_epoch()) << R"(,"dur":)"
-          << microseconds(x.end - x.begin) << '}';
+          << microseconds(x.end - x.begin) << noted(x.notes) << '}';
     }
     out << "]\n";
   }
 
  private:
+  static std::string noted(const TraceNotes& notes) {
+    std::string all;
+    const auto note = [&](const char* name, const std::optional<std::uint64_t>& number) {
+      if (!number) return;
+      all += all.empty() ? R"(,"args":{)" : ",";
+      all += '"' + std::string(name) + "\":" + std::to_string(*number);
+    };
+    note("step", notes.step);
+    note("bytes", notes.bytes);
+    return all.empty() ? all : all + '}';
+  }
   static std::string microseconds(Clock::duration duration) {
     const auto nanoseconds = std::chrono::duration_cast<std::chrono::nanoseconds>(duration).count();
     std::string thousandths = std::to_string(nanoseconds % 1000);

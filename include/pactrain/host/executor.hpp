@@ -4,6 +4,7 @@
 
 #include <pactrain/core/executor.hpp>
 #include <pactrain/core/memory_space.hpp>
+#include <pactrain/core/stage_recorder.hpp>
 #include <pactrain/core/value_type.hpp>
 #include <pactrain/host/buffer.hpp>
 #include <pactrain/host/fast_forms.hpp>
@@ -20,7 +21,8 @@ namespace pactrain {
 
 /// Runs kernels as loops on the calling thread; nothing is queued, `fence` returns at once. Bit
 /// masks are packed and unpacked, magnitudes ranked, and floats encoded by the processor's vectors.
-class HostExecutor {
+/// `record(&trace)` writes the stages of calls into a trace.
+class HostExecutor : public StageRecorder {
  public:
   using memory_space = HostSpace;
 

@@ -5,6 +5,7 @@
 #include <pactrain/core/error.hpp>
 #include <pactrain/core/executor.hpp>
 #include <pactrain/core/memory_space.hpp>
+#include <pactrain/core/stage_recorder.hpp>
 #include <pactrain/host/buffer.hpp>
 #include <pactrain/host/executor.hpp>
 #include <pactrain/host/ranges.hpp>
@@ -24,7 +25,7 @@ namespace pactrain {
 /// Runs kernels on OpenMP's threads; nothing is queued, `fence` returns at once. Each thread takes
 /// one range of positions, bit masks cut at word edges, and works on it as `HostExecutor` does: the
 /// same bits for any number of threads. A kernel that throws ends the program.
-class OpenMpExecutor {
+class OpenMpExecutor : public StageRecorder {
  public:
   using memory_space = HostSpace;
 
