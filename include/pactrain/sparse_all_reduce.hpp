@@ -6,8 +6,7 @@
 #include <pactrain/algorithm/call_list.hpp>
 #include <pactrain/algorithm/checked_parts.hpp>
 #include <pactrain/algorithm/identity.hpp>
-#include <pactrain/algorithm/mask_keeper.hpp>
-#include <pactrain/algorithm/progress.hpp>
+#include <pactrain/algorithm/reducer_state.hpp>
 #include <pactrain/compress/compressor.hpp>
 #include <pactrain/compress/identity.hpp>
 #include <pactrain/core/archive.hpp>
@@ -61,10 +60,8 @@ class SparseAllReduce {
         codec_(std::move(codec)),
         feedback_options_(feedback),
         options_(options),
-        keeper_(policy_),
-        codec_state_(codec_),
-        feedback_(new_feedback()) {
-    static_cast<void>(codec_on<executor_type>(codec_, codec_state_));  // refuses wrong options
+        state_(new_state()) {
+    static_cast<void>(codec_on<executor_type>(codec_, state_.codec));  // refuses wrong options
     if constexpr (requires { backend.number_reducer(); }) number_ = backend.number_reducer();
     expects_one_compensation<Policy, Feedback>(policy_);
   }
@@ -100,7 +97,7 @@ class SparseAllReduce {
   /// needless where the policy knows the weights. Changes nothing once ranks have agreed.
   template <Sliceable X>
   void introduce(X&& gradient) {
-    with_slices(gradient, [&](auto slices) { keeper_.introduce(slices, true); });
+    with_slices(gradient, [&](auto slices) { state_.keeper.introduce(slices, true); });
   }
 
   /// Gives up a step of which some parts were reduced, as after a refusal of one: all of them are
@@ -109,17 +106,17 @@ class SparseAllReduce {
   /// Throws `PreconditionError` while a call is under way.
   void drop_step() {
     calls_.expect_none("its step is given up");
-    progress_.drop();
+    state_.progress.drop();
   }
 
   /// The mask that stands, for clearing weights and optimiser state of pruned entries.
-  [[nodiscard]] auto mask() { return BoundMask(backend_->executor(), keeper_); }
+  [[nodiscard]] auto mask() { return BoundMask(backend_->executor(), state_.keeper); }
   /// What the codec keeps from step to step, and tells of the last one; empty for most.
-  [[nodiscard]] auto& codec_state() noexcept { return codec_state_; }
+  [[nodiscard]] auto& codec_state() noexcept { return state_.codec; }
   /// What it runs on.
   [[nodiscard]] B& backend() const noexcept { return *backend_; }
   /// The number of the step that the next call belongs to.
-  [[nodiscard]] Step step() const noexcept { return progress_.step(); }
+  [[nodiscard]] Step step() const noexcept { return state_.progress.step(); }
 
   /// Multiplies what is remembered by `factor`: for a loss scale that changes by it between steps.
   void rescale(double factor)
@@ -127,26 +124,18 @@ class SparseAllReduce {
       feedback.rescale(exec, 1.0);
     }
   {
-    expects(!progress_.under_way(), "a step is under way; rescale residuals between steps");
-    if (type_ && bound_ != 0) feedback_.rescale(backend_->executor(), factor);
+    expects(!state_.progress.under_way(), "a step is under way; rescale residuals between steps");
+    if (state_.type && state_.bound != 0) state_.feedback.rescale(backend_->executor(), factor);
   }
   /// Writes mask, residual, step and what the policy has learned. Not collective: a state is a
   /// rank's own. Throws `StateError` if the stream fails, and `PreconditionError` within a step.
   void save(std::ostream& out) {
-    expects(!progress_.under_way(),
+    expects(!state_.progress.under_way(),
             "a step is under way (some parts have been reduced in it, and not all); save between "
             "steps");
     Writer writer(out);
     identity().save(writer);
-    writer.value(progress_.step());
-    writer.value(type_ ? 1 + static_cast<int>(*type_) : 0);
-    keeper_.save(backend_->executor(), writer);
-    if constexpr (keeps_state) codec_state_.save(backend_->executor(), writer);
-    const std::size_t bound = type_ ? bound_ : 0;
-    writer.value(bound);
-    if constexpr (Feedback::active) {
-      if (bound != 0) feedback_.save(backend_->executor(), writer);
-    }
+    state_.save(backend_->executor(), writer);
     writer.finish();
   }
   /// Reads what `save` wrote, of a reducer with the same parts and the same number of ranks; the
@@ -154,75 +143,83 @@ class SparseAllReduce {
   /// reducer is as it was.
   void load(std::istream& in) {
     calls_.expect_none("a state is loaded");
-    Reader reader(in);
-    identity().expect(reader);
-    const Step step = reader.value();
-    const std::uint64_t type = reader.value();
-    if (type > 4) throw StateError("pactrain: the state is damaged (its value type is unknown)");
-    MaskKeeper<Policy, Mask, B> keeper(policy_);
-    keeper.load(backend_->executor(), reader, keeper_.model());
-    CodecState codec_state(codec_);
-    if constexpr (keeps_state) codec_state.load(backend_->executor(), keeper.model(), reader);
-    const std::uint64_t bound = reader.value();
-    if (bound != 0 && (bound != keeper.model().size() || type == 0)) {
-      throw StateError("pactrain: the state is damaged (its residual has another size)");
-    }
-    FeedbackOn feedback = new_feedback();
-    if constexpr (Feedback::active) {
-      if (bound != 0) {
-        with_gradient_type(static_cast<ValueType>(type - 1), [&]<class T>() {
-          feedback.template resize<arithmetic_t<T>>(backend_->executor(), keeper.model());
-        });
-        feedback.load(backend_->executor(), reader);
+    take(read(in, backend_->communicator().size(), false));
+  }
+  /// Reads what `save` wrote on another number of ranks: the states of all of them, in rank order,
+  /// on every rank. Masks and step are theirs; a policy goes on from the state of one of them; what
+  /// a codec keeps begins anew; residuals are summed, and shared so that means, or sums, convey
+  /// what they would have, or dropped. Throws `StateError`, and then this reducer is as it was.
+  void load(std::span<std::istream* const> states, Residuals rule = Residuals::shared) {
+    calls_.expect_none("states are loaded");
+    expects(!states.empty(),
+            "no state is given; pass those of all ranks that saved, in rank order");
+    const auto before = static_cast<int>(states.size());
+    const int rank = backend_->communicator().rank(), ranks = backend_->communicator().size();
+    std::vector<State> all;
+    for (std::istream* state : states) all.push_back(read(*state, before, true));
+    State mine = std::move(all[static_cast<std::size_t>(rank % before)]);
+    all.erase(all.begin() + rank % before);
+    for (const State& other : all) {
+      if (other.progress.step() != mine.progress.step() || other.bound != mine.bound) {
+        throw StateError("pactrain: the states are of different steps; load those of one");
       }
     }
-    reader.finish();
-    keeper_ = std::move(keeper);
-    codec_state_ = std::move(codec_state);
-    feedback_ = std::move(feedback);
-    progress_ = StepProgress(step);
-    bound_ = static_cast<std::size_t>(bound);
-    type_.reset();
-    if (type != 0) type_ = static_cast<ValueType>(type - 1);
-    calls_.clear();
+    if constexpr (Feedback::active) {
+      const int share = options_.reduction == Reduction::mean ? before : ranks;
+      const double factor = rule == Residuals::shared ? 1.0 / share : 0.0;
+      if (mine.bound != 0 && rule == Residuals::shared)
+        mine.pool(backend_->executor(), all, factor);
+      if (rule == Residuals::dropped) mine.bound = 0;
+    }
+    take(std::move(mine));
   }
 
  private:
   template <class, GradientValue>
   friend class Call;
-  using FeedbackOn = feedback_on<Feedback, executor_type>;
-  using CodecState = pactrain::codec_state<Codec, executor_type>;
-  static constexpr bool keeps_state =
-      requires(CodecState& state, executor_type& exec, Writer& to) { state.save(exec, to); };
+  using State = ReducerState<Policy, Mask, B, Codec, Feedback>;
 
   template <Sliceable X>
   CallBase& started(X&& gradient, Contribution contribution) {
     using T = slice_value_t<X>;
     calls_.settle();
-    if (type_ && *type_ != value_type<T>) {
+    if (state_.type && *state_.type != value_type<T>) {
       CallBase& call = calls_.template idle_as_usual<T>(*this);
       std::vector<std::string> names;
       with_slices(gradient, [&](auto slices) {
         for (const auto& slice : slices) names.push_back(slice.name);
       });
       call.start_troubled(std::string("the gradient is of type ") + name_of(value_type<T>) +
-                              " but was of type " + name_of(*type_) +
+                              " but was of type " + name_of(*state_.type) +
                               " at first; pass the same type, or make a new reducer",
                           names);
       return call;
     }
     auto& call = calls_.template idle<T>(*this);
     with_slices(gradient, [&](auto slices) { call.start(slices, contribution); });
-    type_ = value_type<T>;
+    state_.type = value_type<T>;
     calls_.template use<T>();
     return call;
   }
-  [[nodiscard]] FeedbackOn new_feedback() const {
-    return feedback_for<executor_type>(feedback_options_, backend_->communicator().size());
+  [[nodiscard]] State new_state() const {
+    return State(policy_, codec_, feedback_options_, backend_->communicator().size());
+  }
+  /// What was saved on so many ranks. Throws `StateError`.
+  [[nodiscard]] State read(std::istream& in, int ranks, bool codec_begins_anew) {
+    Reader reader(in);
+    identity().expect(reader, ranks);
+    State state = new_state();
+    state.load(backend_->executor(), reader, state_.keeper.model(), codec_begins_anew);
+    reader.finish();
+    return state;
+  }
+  void take(State&& state) {
+    state_ = std::move(state);
+    calls_.clear();
   }
   [[nodiscard]] Random random() const {
     const auto rank = static_cast<std::uint64_t>(backend_->communicator().rank());
-    return {kernel::mix(options_.seed, rank), progress_.step()};
+    return {kernel::mix(options_.seed, rank), state_.progress.step()};
   }
   [[nodiscard]] ReducerIdentity identity() const {
     return ReducerIdentity::of<Mask>(backend_->communicator().size(), policy_, codec_,
@@ -233,12 +230,12 @@ class SparseAllReduce {
   [[nodiscard]] std::vector<Statement> statements(std::uint64_t coverage) const {
     std::vector<Statement> all{{"reducer", number_, true},
                                {"checking", options_.checked, true},
-                               {"size", keeper_.model().size(), true},
-                               {"parts", keeper_.model().fingerprint(), false},
-                               {"shapes", keeper_.model().shapes(), false},
+                               {"size", state_.keeper.model().size(), true},
+                               {"parts", state_.keeper.model().fingerprint(), false},
+                               {"shapes", state_.keeper.model().shapes(), false},
                                {"value type", static_cast<std::uint64_t>(value_type<T>), false}};
     identity().state(all);
-    all.push_back({"step", progress_.step(), true});
+    all.push_back({"step", state_.progress.step(), true});
     all.push_back({"call", agreed_, true});
     all.push_back({"the parameters of the call", coverage, false});
     return all;
@@ -247,27 +244,27 @@ class SparseAllReduce {
   template <class A>
   void bind() {
     if constexpr (Feedback::active) {
-      if (type_ && bound_ == keeper_.model().size()) return;
-      bound_ = keeper_.model().size();
-      feedback_.template resize<A>(backend_->executor(), keeper_.model());
+      if (state_.type && state_.bound == state_.keeper.model().size()) return;
+      state_.bound = state_.keeper.model().size();
+      state_.feedback.template resize<A>(backend_->executor(), state_.keeper.model());
     }
   }
   /// These parts are under way.
   template <class T>
   void open(std::span<const Piece<T>> pieces) {
-    progress_.open(keeper_.model(), pieces, !takes_parts);
+    state_.progress.open(state_.keeper.model(), pieces, !takes_parts);
   }
   /// They are done with, and count for the step if they were accepted.
   template <class T>
   void close(std::span<const Piece<T>> pieces, bool accepted) {
-    if constexpr (requires { codec_state_.close(accepted); }) codec_state_.close(accepted);
+    if constexpr (requires { state_.codec.close(accepted); }) state_.codec.close(accepted);
     if (accepted) {
-      keeper_.commit();
+      state_.keeper.commit();
     } else if (!calls_.any_active()) {
-      keeper_.roll_back(backend_->executor());
-      if (!keeper_.stands()) type_.reset();  // nothing was ever accepted
+      state_.keeper.roll_back(backend_->executor());
+      if (!state_.keeper.stands()) state_.type.reset();  // nothing was ever accepted
     }
-    progress_.close(keeper_.model(), pieces, accepted);
+    state_.progress.close(state_.keeper.model(), pieces, accepted);
   }
 
   B* backend_;
@@ -275,12 +272,7 @@ class SparseAllReduce {
   Codec codec_;
   Feedback feedback_options_;
   ReduceOptions options_;
-  MaskKeeper<Policy, Mask, B> keeper_;
-  CodecState codec_state_;
-  FeedbackOn feedback_;
-  std::optional<ValueType> type_;
-  std::size_t bound_ = 0;
-  StepProgress progress_;
+  State state_;
   std::uint64_t number_ = 0;  ///< among the reducers of its backend
   std::uint64_t agreed_ = 0;  ///< how many calls all ranks have begun
   CallList<SparseAllReduce> calls_;

@@ -114,37 +114,3 @@ TEST_CASE("a rank that passes another size, or a name that is not known") {
     }
   });
 }
-
-TEST_CASE("a state that is cut short, damaged, or of another reducer") {
-  for_all([](Team& backend, const System& system) {
-    if (backend.communicator().size() > 2) return;
-    Replica<float> source(backend, system, matrices), target(backend, system, matrices),
-        fresh(backend, system, matrices), small(backend, system, words),
-        sums(backend, system, matrices, {.reduction = Reduction::sum});
-    for (Step step = 0; step < 3; ++step) source.step(step);
-    target.step(0);
-    small.step(0);
-    const std::string state = source.saved(), before = target.saved(), empty = fresh.saved();
-    std::size_t accepted = 0;
-    const auto refuses = [&](Replica<float>& replica, const std::string& damaged) {
-      try {
-        replica.restore(damaged);
-        ++accepted;
-      } catch (const StateError&) {
-      }
-    };
-    for (std::size_t at = 0; at < state.size(); at += at < 256 ? 5 : 37) {
-      std::string damaged = state;
-      damaged[at] = static_cast<char>(damaged[at] ^ (1 << at % 8));
-      for (Replica<float>* replica : {&target, &fresh}) {
-        refuses(*replica, state.substr(0, at));
-        refuses(*replica, damaged);
-      }
-    }
-    refuses(small, state);
-    refuses(sums, state);
-    CHECK(accepted == 0);
-    CHECK(target.saved() == before);
-    CHECK(fresh.saved() == empty);
-  });
-}

@@ -133,22 +133,6 @@ void nothing_is_lost(Team& backend, const System& system) {
   CHECK(wrong == 0);
 }
 
-/// A fresh one goes on bit for bit, from whatever step.
-template <GradientValue T>
-void a_state_goes_on(Team& backend, const System& system) {
-  for (const Step at : {Step{0}, Step{1}, Step{3}}) {
-    CAPTURE(at);
-    Replica<T> first(backend, system, matrices), second(backend, system, matrices);
-    for (Step step = 0; step < at; ++step) first.step(step);
-    second.restore(first.saved());
-    CHECK(second.reducer().step() == at);
-    for (Step step = at; step < at + 2; ++step) {
-      CHECK(same_bits(first.step(step), second.step(step)));
-    }
-    CHECK(first.saved() == second.saved());
-  }
-}
-
 }  // namespace
 
 TEST_CASE("the same on all ranks, however the gradient is cut and wherever it lies") {
@@ -178,12 +162,6 @@ TEST_CASE("what is not conveyed waits, through restarts and other cuts") {
   for_all([](Team& backend, const System& system) {
     if (!system.promises.conserves) return;
     for_gradient_types([&]<class T>() { nothing_is_lost<T>(backend, system); });
-  });
-}
-
-TEST_CASE("a saved state goes on bit for bit") {
-  for_all([](Team& backend, const System& system) {
-    for_gradient_types([&]<class T>() { a_state_goes_on<T>(backend, system); });
   });
 }
 

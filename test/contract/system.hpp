@@ -34,6 +34,7 @@ class AnyReducer {
   [[nodiscard]] virtual Step step() const = 0;
   virtual void save(std::ostream& out) = 0;
   virtual void load(std::istream& in) = 0;
+  virtual void load(std::span<std::istream* const> states, Residuals rule) = 0;
 };
 
 template <class R, GradientValue T>
@@ -50,6 +51,9 @@ class ReducerOf final : public AnyReducer<T> {
   Step step() const override { return reduce_.step(); }
   void save(std::ostream& out) override { reduce_.save(out); }
   void load(std::istream& in) override { reduce_.load(in); }
+  void load(std::span<std::istream* const> states, Residuals rule) override {
+    reduce_.load(states, rule);
+  }
 
  private:
   R reduce_;
@@ -61,6 +65,7 @@ struct Promises {
   /// largest value sent; negative: it says nothing about a single step.
   double error = -1;
   bool conserves = false;    ///< sum of results = sum of gradients - residuals, over steps
+  bool bytes = false;        ///< residuals are stored in a byte each
   bool halves = false;       ///< sums travel in two bytes, rounded
   bool prunes = false;       ///< what the mask does not keep is dropped, and stays +0.0
   bool draws = false;        ///< another seed, other values

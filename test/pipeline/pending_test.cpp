@@ -16,6 +16,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -280,4 +281,41 @@ TEST_CASE("a step of which a part was refused can be given up") {
     CHECK(reduce.step() == 2);
     CHECK(layers == Layers(1.0f));
   });
+}
+
+TEST_CASE("a reducer that ends before its calls gives them up, and whoever waits is told") {
+  for (const int leaver : {0, 1}) {
+    with_ranks(2, [&](HostBackend& backend, int rank) {
+      Layers layers(1.0f);
+      const Layers before = layers;
+      auto reduce = std::make_unique<DenseAllReduce<HostBackend>>(backend);
+      (*reduce)(layers.all());
+      CHECK(layers == before);  // the mean of ones
+      Pending pending;
+      if (rank == leaver) {
+        pending = reduce->start(layers.all());
+        reduce.reset();
+        CHECK(pending.advance());
+        CHECK_THROWS_WITH_AS(pending.wait(), doctest::Contains("let reducers live longer"),
+                             PreconditionError);
+        CHECK_THROWS_AS(pending.check(), PreconditionError);
+      } else {
+        try {  // which may have had all it needs
+          (*reduce)(layers.all());
+        } catch (const BackendError&) {
+        }
+        Vector more(3);
+        CHECK_THROWS_AS((DenseAllReduce<HostBackend>{backend}(more)), BackendError);
+      }
+      CHECK(layers == before);
+    });
+  }
+  // Nor does one that nobody waits for read what is gone.
+  HostBackend alone;
+  Pending pending;
+  {
+    DenseAllReduce<HostBackend> reduce{alone};
+    std::vector<float> x(3, 1.0f);
+    pending = reduce.start(x);
+  }
 }

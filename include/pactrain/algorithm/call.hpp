@@ -43,14 +43,14 @@ class Call final : public CallBase {
       : r_(reducer),
         exec_(reducer.backend_->executor()),
         comm_(reducer.backend_->communicator()),
-        coded_(reducer.codec_, reducer.codec_state_),
+        coded_(reducer.codec_, reducer.state_.codec),
         plain_(Identity{}, no_state_) {}
   void start(std::span<const Slice<T>> slices, Contribution contribution) {
     begin({}, slices, contribution);
   }
   void start_troubled(const std::string& trouble, std::span<const std::string> names) override {
     pieces_.clear();
-    for (const std::string& name : names) pieces_.expect(r_.keeper_.model(), name);
+    for (const std::string& name : names) pieces_.expect(r_.state_.keeper.model(), name);
     begin(trouble, {}, Contribution::nothing);
   }
   bool advance() override {
@@ -126,13 +126,13 @@ class Call final : public CallBase {
     if (trouble_.empty()) {
       pieces_.clear();
       try {
-        r_.keeper_.introduce(slices);
-        pieces_.take(exec_, r_.keeper_.model(), slices);
+        r_.state_.keeper.introduce(slices);
+        pieces_.take(exec_, r_.state_.keeper.model(), slices);
         r_.open(pieces_.gradient());
       } catch (const PreconditionError& error) {
         trouble_ = without_prefix(error.what());
         pieces_.clear();
-        for (const auto& slice : slices) pieces_.expect(r_.keeper_.model(), slice.name);
+        for (const auto& slice : slices) pieces_.expect(r_.state_.keeper.model(), slice.name);
       }
     }
     report_.entries = pieces_.entries();
@@ -141,25 +141,25 @@ class Call final : public CallBase {
   void compensate(Contribution contribution) {
     const StageTimer timer(exec_, "pack", report_.seconds.pack);
     r_.template bind<A>();
-    pieces_.compensate(exec_, contribution == Contribution::nothing, r_.feedback_);
+    pieces_.compensate(exec_, contribution == Contribution::nothing, r_.state_.feedback);
   }
   void keep() {
     const StageTimer timer(exec_, "keep", report_.seconds.keep);
     const SentMeter<C> meter(comm_, report_.bytes_sent);
-    if (r_.options_.checked || r_.keeper_.due(r_.step())) {
-      r_.keeper_.refresh(exec_, comm_, pieces_.source(), r_.step(),
-                         r_.template statements<T>(pieces_.coverage()), trouble_,
-                         r_.options_.checked);
+    if (r_.options_.checked || r_.state_.keeper.due(r_.step())) {
+      r_.state_.keeper.refresh(exec_, comm_, pieces_.source(), r_.step(),
+                               r_.template statements<T>(pieces_.coverage()), trouble_,
+                               r_.options_.checked);
     }
     ++r_.agreed_;
-    pieces_.lay_out(r_.keeper_.model(), trouble_.empty(),
-                    [&](std::size_t part) { return r_.keeper_.slot(part); });
+    pieces_.lay_out(r_.state_.keeper.model(), trouble_.empty(),
+                    [&](std::size_t part) { return r_.state_.keeper.slot(part); });
     path_ = Path::packed;
     masked_ = true;
     if constexpr (chooses_ways<typename R::codec_type>) {
       const CallSize size{pieces_.places(Path::packed), pieces_.size(Path::dense), sizeof(T),
-                          r_.keeper_.changed()};
-      path_ = coded_.take(r_.codec_state_.template choose<R>(*r_.backend_, size, r_.step()));
+                          r_.state_.keeper.changed()};
+      path_ = coded_.take(r_.state_.codec.template choose<R>(*r_.backend_, size, r_.step()));
     }
   }
   /// Packs, and looks for what no rank may pass over; one rank alone may only look.
@@ -177,13 +177,13 @@ class Call final : public CallBase {
     if (!local_) pack_by(path_, packed_, looks() ? non_finite : nullptr);
     pieces_.each([&](const auto&, const auto& source, const auto&, std::size_t) {
       if (local_ && looks()) find_non_finite(exec_, source.values(), non_finite, scratch_);
-      if (learned) find_stray(exec_, r_.keeper_.mask(), source, stray, scratch_);
+      if (learned) find_stray(exec_, r_.state_.keeper.mask(), source, stray, scratch_);
     });
   }
   void send() {
     if (local_) return;
-    call_ = {pieces_.places(path_), comm_.size(),        r_.random(), {},
-             &r_.keeper_.model(),   r_.keeper_.changed()};
+    call_ = {pieces_.places(path_),     comm_.size(), r_.random(), {}, &r_.state_.keeper.model(),
+             r_.state_.keeper.changed()};
     const bool alone = travelling() == 0;
     const bool flagged = learned || r_.options_.non_finite == NonFinite::propagate || alone;
     on_way([&](auto& way) {
@@ -200,7 +200,7 @@ class Call final : public CallBase {
     const bool coded = !local_ && path_ == Path::packed;
     report_.path = local_ ? Path::local : path_;
     report_.kept = coded ? coded_.kept() : pieces_.size(Path::packed);
-    report_.quality = r_.keeper_.quality();
+    report_.quality = r_.state_.keeper.quality();
     if (coded && coded_.quality()) report_.quality = coded_.quality();
     const bool stray = read_flags();
     // The NaN that flags a non-finite value in a float wire hides the strays of other ranks.
@@ -211,7 +211,7 @@ class Call final : public CallBase {
       masked_ = false;
       if (!local_) send_plain(wait);
       read_flags();
-      r_.keeper_.restart();
+      r_.state_.keeper.restart();
     } else if (report_.non_finite && !local_ && !carried) {
       report_.path = Path::uncoded;
       send_plain(wait);
@@ -219,7 +219,7 @@ class Call final : public CallBase {
   }
   bool read_flags() {
     const SentMeter<C> meter(comm_, report_.bytes_sent);
-    const UnitedFlags flags = accept(exec_, comm_, flags_span_, r_.keeper_.model(),
+    const UnitedFlags flags = accept(exec_, comm_, flags_span_, r_.state_.keeper.model(),
                                      pieces_.source(), r_.step(), trouble_, r_.options_.non_finite);
     if (flags.non_finite) report_.non_finite = looks();
     return flags.stray;
@@ -242,8 +242,8 @@ class Call final : public CallBase {
     const StageTimer timer(exec_, "unpack", report_.seconds.unpack);
     const Path path = local_ ? Path::local : report_.path;
     const auto values = path == Path::packed ? coded_.values() : plain_.values();
-    unpack_entries(exec_, r_.keeper_, pieces_, path, masked_ && report_.kept != report_.entries,
-                   values);
+    unpack_entries(exec_, r_.state_.keeper, pieces_, path,
+                   masked_ && report_.kept != report_.entries, values);
   }
 
   /// The residual takes in what was not conveyed, and the policy sees what was reduced.
@@ -251,8 +251,8 @@ class Call final : public CallBase {
     const StageTimer timer(exec_, "commit", report_.seconds.commit);
     const auto settle_with = [&](auto& exchange) {
       if constexpr (remembers) {
-        remember<drops>(exec_, r_.keeper_, pieces_, exchange, report_.path == Path::dense, masked_,
-                        r_.feedback_, r_.step());
+        remember<drops>(exec_, r_.state_.keeper, pieces_, exchange, report_.path == Path::dense,
+                        masked_, r_.state_.feedback, r_.step());
       }
       exchange.commit(exec_, r_.step());
     };
@@ -260,7 +260,7 @@ class Call final : public CallBase {
     else if constexpr (chooses_ways<typename R::codec_type>) coded_.visit(settle_with);
     else settle_with(coded_);
     if (path_ == Path::packed && report_.path != Path::packed) coded_.pass_over();
-    r_.keeper_.observe(exec_, pieces_.gradient(), r_.step());
+    r_.state_.keeper.observe(exec_, pieces_.gradient(), r_.step());
   }
 
   void close(bool accepted) override {
@@ -273,7 +273,7 @@ class Call final : public CallBase {
     return path_ == Path::packed ? f(coded_) : f(plain_);
   }
   void pack_by(Path path, std::span<S> packed, std::uint32_t* non_finite) {
-    pack_entries(exec_, r_.keeper_, pieces_, path, masked_, packed, non_finite, scratch_);
+    pack_entries(exec_, r_.state_.keeper, pieces_, path, masked_, packed, non_finite, scratch_);
   }
   [[nodiscard]] std::size_t travelling() const { return pieces_.size(path_); }
   [[nodiscard]] bool mean() const { return r_.options_.reduction == Reduction::mean; }

@@ -18,6 +18,11 @@ class CallBase : public PendingCall {
   virtual void start_troubled(const std::string& trouble, std::span<const std::string> names) = 0;
   /// Makes sure that every collective that the start of this call implies has been started.
   virtual void settle(const Deadline* deadline) = 0;
+  /// The reducer ends: a call under way is given up, and whoever waits for it is told.
+  void orphan() noexcept {
+    if (active_) abandon();
+    lost_ = true;
+  }
   /// Has it been started and not ended?
   [[nodiscard]] bool active() const noexcept { return active_; }
 

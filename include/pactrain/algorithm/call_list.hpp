@@ -19,12 +19,17 @@ namespace pactrain {
 template <class R>
 class CallList {
  public:
+  CallList() = default;
+  CallList(const CallList&) = delete;
+  CallList& operator=(const CallList&) = delete;
+  ~CallList() { clear(); }
+
   /// Brings every call under way past its bounds, and starts what follows them.
   void settle(const Deadline* deadline = nullptr) {
     for (auto& call : calls_) call->settle(deadline);
   }
   [[nodiscard]] bool any_active() const {
-    return std::ranges::any_of(calls_, &CallBase::active, &std::unique_ptr<CallBase>::get);
+    return std::ranges::any_of(calls_, &CallBase::active, &std::shared_ptr<CallBase>::get);
   }
   /// Throws `PreconditionError` while a call is under way; `what` comes after it.
   void expect_none(const char* what) const {
@@ -39,7 +44,7 @@ class CallList {
         return *idle;
       }
     }
-    calls_.push_back(std::make_unique<Call<R, T>>(reducer));
+    calls_.push_back(std::make_shared<Call<R, T>>(reducer));
     return static_cast<Call<R, T>&>(*calls_.back());
   }
   /// A call of the type that is in use, or for gradients of type T where none is.
@@ -52,13 +57,14 @@ class CallList {
   void use() {
     usual_ = [](CallList& self, R& reducer) -> CallBase& { return self.idle<T>(reducer); };
   }
-  void clear() {
+  void clear() noexcept {
+    for (auto& call : calls_) call->orphan();
     calls_.clear();
     usual_ = nullptr;
   }
 
  private:
-  std::vector<std::unique_ptr<CallBase>> calls_;
+  std::vector<std::shared_ptr<CallBase>> calls_;
   CallBase& (*usual_)(CallList&, R&) = nullptr;
 };
 

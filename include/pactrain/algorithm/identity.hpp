@@ -38,17 +38,17 @@ class ReducerIdentity {
     writer.value(ranks_);
     for (const Word& word : words_) writer.value(word.hash);
   }
-  /// Throws `StateError` unless the state is of such a reducer.
-  void expect(Reader& reader) const {
+  /// Throws `StateError` unless the state is of such a reducer, on `ranks` ranks.
+  void expect(Reader& reader, int ranks) const {
     reader.expect(magic, "format");
     reader.expect(version, "version of the format");
-    reader.expect(ranks_, "number of ranks");
+    reader.expect(static_cast<std::uint64_t>(ranks), "number of ranks");
     for (const Word& word : words_) reader.expect(word.hash, word.name);
   }
 
  private:
   static constexpr std::uint64_t magic = 0x6e69617274636170u;  // "pactrain"
-  static constexpr std::uint64_t version = 1;
+  static constexpr std::uint64_t version = 2;
   struct Word {
     const char* name;
     std::uint64_t hash;

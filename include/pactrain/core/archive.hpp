@@ -12,6 +12,7 @@
 #include <istream>
 #include <ostream>
 #include <span>
+#include <sstream>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -51,6 +52,15 @@ class Writer {
         for (std::size_t i = sizeof(T); i-- > 0;) put(&bytes[i], 1);
       }
     }
+  }
+  /// What `write(writer)` writes, behind its length, so that it can be passed over.
+  template <class F>
+  void block(F write) {
+    std::ostringstream out;
+    Writer inner(out);
+    write(inner);
+    const std::string bytes = out.str();
+    value(bytes);
   }
   /// Ends the state with its checksum. Throws `StateError` if the stream failed.
   void finish() {
@@ -117,6 +127,24 @@ class Reader {
     }
     return x;
   }
+  /// A block that `read()` reads; all of it.
+  template <class F>
+  void block(F read) {
+    const std::uint64_t size = value(), begin = read_;
+    read();
+    if (read_ - begin != size) {
+      throw StateError("pactrain: the state is damaged (a block of it has another length)");
+    }
+  }
+  /// Passes over a block.
+  void skip_block() {
+    char bytes[256];
+    for (std::uint64_t left = value(); left > 0;) {
+      const std::size_t n = left < sizeof(bytes) ? static_cast<std::size_t>(left) : sizeof(bytes);
+      get(bytes, n);
+      left -= n;
+    }
+  }
   /// Throws `StateError` unless `found` is `expected`; `what` names it.
   void expect(std::uint64_t expected, const char* what) {
     if (value() != expected) {
@@ -141,9 +169,11 @@ class Reader {
     for (std::size_t i = 0; i < n; ++i) {
       sum_ = (sum_ ^ static_cast<unsigned char>(bytes[i])) * 0x100000001b3u;
     }
+    read_ += n;
   }
 
   std::istream* in_;
+  std::uint64_t read_ = 0;
   std::uint64_t sum_ = 0xcbf29ce484222325u;
 };
 

@@ -25,6 +25,12 @@ enum class Contribution {
   nothing  ///< zeros, whatever the gradient holds: a rank that has no data at this step
 };
 
+/// What becomes of residuals that were saved on another number of ranks.
+enum class Residuals {
+  shared,  ///< their sum is shared by the ranks there are
+  dropped
+};
+
 /// Options of a reducer that are no part's own.
 struct ReduceOptions {
   Reduction reduction = Reduction::mean;

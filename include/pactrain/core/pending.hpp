@@ -9,12 +9,13 @@
 
 #include <chrono>
 #include <exception>
+#include <memory>
 #include <utility>
 
 namespace pactrain {
 
 /// A started reduction as `Pending` sees it.
-class PendingCall {
+class PendingCall : public std::enable_shared_from_this<PendingCall> {
  public:
   /// Lets the transport make progress; false while other ranks are to be waited for.
   virtual bool advance() = 0;
@@ -27,22 +28,26 @@ class PendingCall {
   virtual void cancel() = 0;
   /// The call will not be completed, and no later one: the communicator is given up.
   virtual void abandon() noexcept = 0;
+  /// Is its reducer gone?
+  [[nodiscard]] bool lost() const noexcept { return lost_; }
 
  protected:
   ~PendingCall() = default;
+  bool lost_ = false;
 };
 
 /// A reduction under way. The gradient must stay where it is and untouched until `wait` or `report`
 /// has returned; both are collective, in the same order on all ranks. A `Pending` that is dropped
-/// waits; one that is dropped by an exception gives the communicator up. The reducer and its
-/// backend outlive it.
+/// waits; one that is dropped by an exception gives the communicator up. The reducer outlives it:
+/// one that ends before its calls gives the communicator up, and to wait for them throws
+/// `PreconditionError`. The backend outlives both.
 class Pending {
  public:
   /// Nothing under way.
   Pending() = default;
   /// A call of step `step`, which failed waits name.
   Pending(PendingCall& call, Step step)
-      : call_(&call), step_(step), exceptions_(std::uncaught_exceptions()) {}
+      : call_(call.shared_from_this()), step_(step), exceptions_(std::uncaught_exceptions()) {}
   Pending(Pending&& other) noexcept
       : call_(std::exchange(other.call_, nullptr)),
         step_(other.step_),
@@ -58,7 +63,7 @@ class Pending {
     return *this;
   }
   ~Pending() {
-    if (call_ == nullptr) return;
+    if (call_ == nullptr || call_->lost()) return;
     if (std::uncaught_exceptions() > exceptions_) {
       call_->abandon();
       return;
@@ -74,9 +79,10 @@ class Pending {
   /// the values' own collective if no later `start` has: ranks start collectives in the same order,
   /// and come here when they like).
   bool advance() {
-    return call_ == nullptr || in_step(
-                                   step_, [&] { return call_->advance(); },
-                                   [&] { std::exchange(call_, nullptr)->abandon(); });
+    return call_ == nullptr || call_->lost() ||
+           in_step(
+               step_, [&] { return call_->advance(); },
+               [&] { std::exchange(call_, nullptr)->abandon(); });
   }
 
   /// Waits until the gradient is reduced, for as long as the communicator usually does.
@@ -91,12 +97,14 @@ class Pending {
   /// write, or for `cancel` to leave alone: so that several calls are accepted together or not at
   /// all.
   void check() {
-    if (call_ != nullptr) keep([&] { call_->judge(nullptr); });
+    if (failure_) std::rethrow_exception(failure_);
+    if (call_ != nullptr) keep([&] { held().judge(nullptr); });
   }
   /// Ends the call, once checked, as if it had been refused: gradient, residual, mask and step are
   /// as before `start`. All ranks cancel the same calls.
   void cancel() {
-    if (call_ != nullptr) std::exchange(call_, nullptr)->cancel();
+    const auto call = std::exchange(call_, nullptr);
+    if (call != nullptr && !call->lost()) call->cancel();
   }
   /// What happened; waits if need be.
   [[nodiscard]] const Report& report() {
@@ -108,8 +116,15 @@ class Pending {
   void complete(const Deadline* deadline) {
     if (failure_) std::rethrow_exception(failure_);
     if (call_ == nullptr) return;
-    keep([&] { report_ = call_->complete(deadline); });
+    keep([&] { report_ = held().complete(deadline); });
     call_ = nullptr;
+  }
+  [[nodiscard]] PendingCall& held() const {
+    expects(
+        !call_->lost(),
+        "the reducer of this call ended before the call did (the gradient is as it was, and the "
+        "communicator is given up); let reducers live longer than their calls");
+    return *call_;
   }
   /// What is thrown here is thrown again by whoever asks later.
   template <class F>
@@ -123,7 +138,7 @@ class Pending {
     }
   }
 
-  PendingCall* call_ = nullptr;
+  std::shared_ptr<PendingCall> call_;
   Step step_ = 0;
   int exceptions_ = 0;
   std::exception_ptr failure_;
