@@ -14,7 +14,7 @@ const std::vector<Compressor>& compressors() {
     std::vector<Compressor> every;
     for (const auto& family :
          {dense_compressors(), coded_compressors(), pruned_compressors(), scored_compressors(),
-          sparse_compressors(), selected_compressors()}) {
+          sparse_compressors(), selected_compressors(), overlapped_compressors()}) {
       every.insert(every.end(), family.begin(), family.end());
     }
     return every;

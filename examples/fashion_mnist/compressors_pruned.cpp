@@ -20,14 +20,15 @@ GradualMagnitude pruning(const Task& task) {
   const auto at = [&](double part) {
     return static_cast<std::size_t>(part * static_cast<double>(task.steps));
   };
-  const std::size_t begin = at(task.recipe.prune_begin), end = at(task.recipe.prune_end);
+  const std::size_t begin = task.recipe.prune_from.value_or(at(task.recipe.prune_begin));
+  const std::size_t end = task.recipe.prune_until.value_or(at(task.recipe.prune_end));
   return {.weights = Values(task.weights.parts()),
           .final_sparsity = task.run.sparsity,
           .begin = begin,
           .end = end,
           .every = std::max<std::size_t>(1, (end - begin) / task.recipe.prunings),
           .scope = task.recipe.scope,
-          .exempt = {"fc1.bias", "fc2.bias", "fc3.weight", "fc3.bias"}};
+          .exempt = task.network.exempt()};
 }
 
 template <class Codec, class Feedback = NoFeedback>

@@ -14,7 +14,12 @@ namespace {
 
 using namespace pactrain;
 
-const std::vector<std::string> vectors = {"fc1.bias", "fc2.bias", "fc3.bias"};
+std::vector<std::string> vectors(const Task& task) {
+  std::vector<std::string> names;
+  for (const Shape& shape : task.network.shapes())
+    if (shape.columns == 1) names.push_back(shape.name);
+  return names;
+}
 
 template <class Policy, class Mask, class Feedback = NoFeedback>
 using Sparse = SparseAllReduce<Policy, Mask, Backend, Identity, Feedback>;
@@ -40,7 +45,7 @@ std::vector<Compressor> selected_compressors() {
              SampledTopK{.fraction = 0.01,
                          .warm_up = {0.25, 0.0625, 0.015625},
                          .warm_up_steps = task.steps / 20,
-                         .exempt = vectors},
+                         .exempt = vectors(task)},
              Identity{}, MomentumFeedback{.momentum = 0.9, .nesterov = true});
        },
        0, 0},

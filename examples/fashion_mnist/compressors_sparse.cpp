@@ -22,6 +22,11 @@ std::vector<Compressor> sparse_compressors() {
          using R = SparseAllReduce<Gathered<TopK>, IndexMask, Backend, Identity, ErrorFeedback>;
          return reducer<R>(task, TopK{.fraction = 0.01});
        }},
+      {"topk-0.1", "one in ten, gathered with positions",
+       [](const Task& task) {
+         using R = SparseAllReduce<Gathered<TopK>, IndexMask, Backend, Identity, ErrorFeedback>;
+         return reducer<R>(task, TopK{.fraction = 0.1});
+       }},
       {"topk-bloom", "the same, positions as a Bloom filter (DeepReduce)",
        [](const Task& task) {
          using R = SparseAllReduce<Gathered<TopK>, BloomMask, Backend, Identity, ErrorFeedback>;

@@ -13,6 +13,9 @@
 namespace demo {
 namespace {
 
+// Mean and deviation of Fashion-MNIST's training pixels, as parts of 255.
+constexpr float pixel_mean = 0.2860f * 255, pixel_deviation = 0.3530f * 255;
+
 struct Close {
   void operator()(gzFile file) const { gzclose(file); }
 };
@@ -74,6 +77,17 @@ Dataset::Dataset(std::vector<std::uint8_t> images, std::vector<std::uint8_t> lab
                              " labels. Are the two files of the same set?");
   if (std::any_of(labels_.begin(), labels_.end(), [](std::uint8_t l) { return l >= classes; }))
     throw std::runtime_error("a label is above 9. Is this the right set?");
+}
+
+void Dataset::load(std::span<const std::uint32_t> pictures, Eigen::MatrixXf& columns) const {
+  using Bytes = Eigen::Map<const Eigen::Array<std::uint8_t, Eigen::Dynamic, 1>>;
+  constexpr auto rows = static_cast<Eigen::Index>(pixels);
+  columns.resize(rows, static_cast<Eigen::Index>(pictures.size()));
+  for (std::size_t column = 0; column < pictures.size(); ++column) {
+    const Bytes bytes(image(pictures[column]).data(), rows);
+    columns.col(static_cast<Eigen::Index>(column)) =
+        (bytes.cast<float>() - pixel_mean) * (1 / pixel_deviation);
+  }
 }
 
 FashionMnist load_fashion_mnist(const std::filesystem::path& directory) {

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <Eigen/Core>
+
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -26,6 +28,8 @@ class Dataset {
     return std::span<const std::uint8_t, pixels>(images_.data() + index * pixels, pixels);
   }
   std::uint8_t label(std::size_t index) const { return labels_[index]; }
+  /// Writes pictures, a column each, with the mean and the deviation of Fashion-MNIST taken out.
+  void load(std::span<const std::uint32_t> pictures, Eigen::MatrixXf& columns) const;
 
  private:
   std::vector<std::uint8_t> images_;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pactrain authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "dataset.hpp"
 #include "mpi_session.hpp"
+#include "network.hpp"
 #include "options.hpp"
 #include "plot.hpp"
 #include "results.hpp"
@@ -45,19 +45,20 @@ void make_directory(const std::filesystem::path& path) {
                      "). Name another one by --output.");
 }
 
-void report(const Settings& settings, const std::vector<Result>& results, double seconds) {
+void report(const Settings& settings, const std::string& title, const std::vector<Result>& results,
+            double seconds) {
   print_table(std::cout, results);
   write_json(settings.output / "results.json", settings, results);
-  const std::string problem = plot(settings.output, results);
+  const std::string problem = plot(settings.output, title, results);
   std::cout << "\nAll replicas agreed after every epoch. " << std::llround(seconds)
             << " seconds. Results are in " << settings.output.string() << ".\n";
   if (!problem.empty()) complain("no picture: " + problem);
 }
 
 /// What has to be right before work begins; a problem of one rank is a problem of all.
-std::optional<FashionMnist> prepare(Settings& settings, const std::optional<MpiSession>& mpi,
-                                    bool asked_for_ranks) {
-  std::optional<FashionMnist> data;
+std::optional<Problem> prepare(Settings& settings, const std::optional<MpiSession>& mpi,
+                               bool asked_for_ranks) {
+  std::optional<Problem> loaded;
   std::string problem;
   try {
     if (!mpi) {
@@ -71,15 +72,15 @@ std::optional<FashionMnist> prepare(Settings& settings, const std::optional<MpiS
       settings.ranks = size;
     }
     check(settings);
-    data = load_fashion_mnist(settings.data);
+    loaded = load_problem(settings.network, settings.data);
     if (!mpi || mpi->rank() == 0) make_directory(settings.output);
   } catch (const std::exception& error) {
     problem = error.what();
   }
   const int failed = mpi ? mpi->first_failed(!problem.empty()) : 0;
   if (!problem.empty() && (!mpi || mpi->rank() == failed)) complain(problem);
-  if (mpi ? failed < mpi->size() : !problem.empty()) data.reset();
-  return data;
+  if (mpi ? failed < mpi->size() : !problem.empty()) loaded.reset();
+  return loaded;
 }
 
 int run(int argc, char** argv) {
@@ -92,13 +93,13 @@ int run(int argc, char** argv) {
   if (const std::optional<int> code = parse_options(argc, argv, !speaks, settings)) return *code;
   const bool asked_for_ranks = settings.ranks != 0;
   if (!asked_for_ranks) settings.ranks = Settings{}.ranks;
-  const std::optional<FashionMnist> data = prepare(settings, mpi, asked_for_ranks);
-  if (!data) return EXIT_FAILURE;
+  const std::optional<Problem> problem = prepare(settings, mpi, asked_for_ranks);
+  if (!problem) return EXIT_FAILURE;
   try {
     const std::vector<Result> results =
-        mpi ? mpi->train(settings, *data) : train_on_threads(settings, *data);
+        mpi ? mpi->train(settings, *problem) : train_on_threads(settings, *problem);
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-    if (speaks) report(settings, results, taken.count());
+    if (speaks) report(settings, problem->title, results, taken.count());
   } catch (const std::exception& error) {
     if (!mpi) throw;
     complain("rank " + std::to_string(mpi->rank()) + ": " + error.what());

@@ -36,9 +36,10 @@ int MpiSession::first_failed(bool failed) const {
   return lowest;
 }
 
-std::vector<Result> MpiSession::train(const Settings& settings, const FashionMnist& data) const {
-  Backend backend = backend_on(pactrain::MpiCommunicator(MPI_COMM_WORLD));
-  Worker worker(backend, settings, data);
+std::vector<Result> MpiSession::train(const Settings& settings, const Problem& problem) const {
+  Backend backend =
+      backend_on(pactrain::MpiCommunicator(MPI_COMM_WORLD, {.order = settings.order}));
+  Worker worker(backend, settings, problem);
   std::vector<Result> results;
   for (const Run& run : settings.runs) results.push_back(worker.train(run));
   return results;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "dataset.hpp"
+#include "network.hpp"
 #include "results.hpp"
 #include "settings.hpp"
 
@@ -28,7 +28,7 @@ class MpiSession {
   int first_failed(bool failed) const;
 
   /// Does all runs, a worker on every rank. Collective.
-  std::vector<Result> train(const Settings& settings, const FashionMnist& data) const;
+  std::vector<Result> train(const Settings& settings, const Problem& problem) const;
 
   /// Ends all ranks, for an error that the others do not know of.
   [[noreturn]] void abort() const;

@@ -2,81 +2,67 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "dataset.hpp"
+#include "parameters.hpp"
 
-#include <pactrain/pactrain.hpp>
-
-#include <Eigen/Core>
-
-#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace demo {
 
-/// One value for every parameter of the network (its weights, their gradient, their velocity):
-/// one aligned block, and its named parts. Alignment is part of determinism: vectorised sums
-/// start where a block does.
-class Parameters {
- public:
-  Parameters();
-  Parameters(const Parameters&) = delete;
-  Parameters& operator=(const Parameters&) = delete;
-
-  /// The parts, each layer's weight and bias: "fc1.weight", "fc1.bias", "fc2.weight", ...
-  const std::vector<pactrain::Slice<float>>& parts() const { return parts_; }
-  std::span<float> values() { return values_; }
-  std::span<const float> values() const { return values_; }
-
-  using Weight = Eigen::Map<Eigen::MatrixXf, Eigen::AlignedMax>;
-  using Bias = Eigen::Map<Eigen::VectorXf, Eigen::AlignedMax>;
-  Weight weight(std::size_t layer) const;
-  Bias bias(std::size_t layer) const;
-
- private:
-  std::vector<float, Eigen::aligned_allocator<float>> values_;
-  std::vector<pactrain::Slice<float>> parts_;
+/// Predictions that were right, of so many.
+struct Score {
+  std::size_t right = 0, of = 0;
 };
 
-/// A perceptron 784-1024-1024-10 with rectified units and a softmax at its end. It owns the
-/// activations, not the weights, and runs on the calling thread alone.
+/// Told that the gradient of a part of the parameters is complete; parts come last layer first.
+using Ready = std::function<void(std::size_t part)>;
+
+/// A network, and the examples that it learns from and is tested with. It owns the activations, not
+/// the weights, and runs on the calling thread alone.
 class Network {
  public:
-  static constexpr std::size_t layers = 3;
-  static constexpr std::array<std::size_t, layers + 1> widths = {Dataset::pixels, 1024, 1024,
-                                                                 Dataset::classes};
+  virtual ~Network() = default;
 
-  /// Weights drawn from He's normal distribution; biases zero.
-  static void initialise(Parameters& weights, std::uint64_t seed);
+  /// The parameters, in the order of the forward pass.
+  virtual const std::vector<Shape>& shapes() const = 0;
+  /// Names of parameters that pruning leaves whole: small ones, and those of the last layer.
+  virtual std::vector<std::string> exempt() const = 0;
+  virtual void initialise(Parameters& weights, std::uint64_t seed) const = 0;
 
-  /// Writes the gradient of the mean cross-entropy over the pictures; gives that mean. Logits are
-  /// divided by `temperature` first.
-  double backward(const Parameters& weights, const Dataset& data,
-                  std::span<const std::uint32_t> pictures, Parameters& gradient,
-                  float temperature = 1);
+  virtual std::size_t train_size() const = 0;
+  virtual std::size_t test_size() const = 0;
+  /// The class, below ten, of a training example, where examples have one.
+  virtual std::size_t label(std::size_t) const { return 0; }
 
-  /// Writes the product of that loss's Hessian with a direction (Pearlmutter, "Fast exact
-  /// multiplication by the Hessian", 1994), at the pictures and weights of the `backward` before.
-  void hessian_product(const Parameters& weights, const Parameters& direction, float temperature,
-                       Parameters& product);
-
-  /// How many of the pictures [first, last) are put into the right class.
-  std::size_t correct(const Parameters& weights, const Dataset& data, std::size_t first,
-                      std::size_t last);
-
- private:
-  void load(const Dataset& data, std::span<const std::uint32_t> pictures);
-  void forward(const Parameters& weights);
-
-  std::array<Eigen::MatrixXf, layers + 1> activation_;  // a column per picture; first the input
-  std::array<Eigen::MatrixXf, layers + 1> delta_;       // the loss by what enters the unit
-  std::array<Eigen::MatrixXf, layers + 1> activation_along_, delta_along_;  // and by a direction
+  /// Writes the gradient of the mean cross-entropy over training examples; gives that mean.
+  virtual double backward(const Parameters& weights, std::span<const std::uint32_t> examples,
+                          Parameters& gradient, const Ready& ready) = 0;
+  double backward(const Parameters& weights, std::span<const std::uint32_t> examples,
+                  Parameters& gradient) {
+    return backward(weights, examples, gradient, [](std::size_t) {});
+  }
+  /// How the test examples [first, last) are predicted.
+  virtual Score test(const Parameters& weights, std::size_t first, std::size_t last) = 0;
 };
 
-/// 64 bits that stand for the exact bits of all values.
-std::uint64_t fingerprint(std::span<const float> values);
+/// Something to learn, for as many workers as there are: they share the data.
+struct Problem {
+  std::string title;
+  std::function<std::unique_ptr<Network>()> make_network;
+};
+
+/// The names that `load_problem` knows.
+inline const std::vector<std::string> network_names = {"perceptron", "convolutional",
+                                                       "transformer"};
+
+/// Reads what a network of this name learns from; an empty path is where Debian puts it. Throws
+/// std::runtime_error that says what to do where data are missing or damaged.
+Problem load_problem(const std::string& network, const std::filesystem::path& data);
 
 }  // namespace demo

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "network.hpp"
+#include "parameters.hpp"
 
 #include <cstddef>
 

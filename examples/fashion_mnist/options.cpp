@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "options.hpp"
 
+#include "network.hpp"
 #include "reducer.hpp"
 
 #include <CLI/CLI.hpp>
@@ -67,19 +68,38 @@ bool asks_for_mpi(int argc, char** argv) {
 
 std::optional<int> parse_options(int argc, char** argv, bool quiet, Settings& settings) {
   CLI::App app(
-      "Trains a perceptron on Fashion-MNIST with several workers, once with all gradients and "
-      "again with the network pruned while it is trained, and compares accuracy and traffic.");
+      "Trains a network, as a rule a perceptron on Fashion-MNIST, with several workers, once with "
+      "all gradients and again with the network pruned while it is trained, and compares accuracy "
+      "and traffic.");
   std::vector<std::string> runs, by;
+  std::string order = "rank";
   app.add_option("--ranks", settings.ranks, "number of workers; under mpirun that of its processes")
       ->check(CLI::Range(1, 127))
       ->default_str(std::to_string(Settings{}.ranks));
   app.add_option("--backend", settings.backend, "what the workers are: threads or mpi")
       ->check(CLI::IsMember({"threads", "mpi"}));
-  app.add_option("--epochs", settings.epochs, "how often each picture is seen")
-      ->check(CLI::Range(1, 1000));
-  app.add_option("--batch", settings.batch, "pictures a step, of all workers together")
+  app.add_option("--order", order,
+                 "in which MPI adds: that of the ranks, the same bits everywhere, or the vendor's")
+      ->check(CLI::IsMember({"rank", "vendor"}));
+  app.add_option("--network", settings.network, "what is trained")
+      ->check(CLI::IsMember(network_names));
+  auto* epochs = app.add_option("--epochs", settings.epochs, "how often each example is seen")
+                     ->check(CLI::Range(1, 1000));
+  app.add_option("--steps", settings.steps, "in place of --epochs: so many steps")
+      ->check(CLI::Range(1, 1000000))
+      ->excludes(epochs)
+      ->default_str("");
+  app.add_option("--evaluate", settings.evaluate_every,
+                 "steps from one look at the test examples to the next; as a rule half an epoch")
+      ->check(CLI::Range(1, 1000000))
+      ->default_str("");
+  app.add_option("--prune-from", settings.recipe.prune_from,
+                 "step of the first pruning by magnitudes; as a rule after a tenth of all");
+  app.add_option("--prune-until", settings.recipe.prune_until,
+                 "step of the last one; as a rule after six tenths of all");
+  app.add_option("--batch", settings.batch, "examples a step, of all workers together")
       ->check(CLI::Range(1, 60000));
-  app.add_option("--seed", settings.seed, "of the first weights and the order of the pictures");
+  app.add_option("--seed", settings.seed, "of the first weights and the order of the examples");
   auto* by_name = app.add_option("--runs", runs,
                                  "what to train, by name; as a rule "
                                  "dense,pactrain-80,pactrain-90,pactrain-90-ternary")
@@ -98,6 +118,7 @@ std::optional<int> parse_options(int argc, char** argv, bool quiet, Settings& se
       option->capture_default_str();
   try {
     app.parse(argc, argv);
+    settings.order = order == "rank" ? pactrain::Order::rank : pactrain::Order::vendor;
     if (by.empty() && runs.empty())
       runs = {"dense", "pactrain-80", "pactrain-90", "pactrain-90-ternary"};
     if (by.size() == 1 && by[0] == "all") by = names();
@@ -118,7 +139,7 @@ void check(const Settings& settings) {
   if (settings.batch % settings.ranks != 0) {
     const std::size_t below = settings.batch - settings.batch % settings.ranks;
     throw UsageError("a batch of " + std::to_string(settings.batch) +
-                     " pictures cannot be shared evenly by " + std::to_string(settings.ranks) +
+                     " examples cannot be shared evenly by " + std::to_string(settings.ranks) +
                      " workers. Use --batch " + std::to_string(below + settings.ranks) + ".");
   }
 }

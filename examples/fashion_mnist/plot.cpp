@@ -31,8 +31,7 @@ set ylabel "test accuracy (%)"
 set key bottom right box lc rgb "#dddddd" opaque
 set multiplot layout 1,2 margins 0.06,0.97,0.11,0.92 spacing 0.07
 )gp";
-constexpr const char* left = R"gp(set title "Fashion-MNIST, perceptron 784-1024-1024-10"
-set xlabel "steps"
+constexpr const char* left = R"gp(set xlabel "steps"
 )gp";
 constexpr const char* right = R"gp(set title "The same by traffic"
 set xlabel "MB sent by each worker (logarithmic)"
@@ -74,7 +73,8 @@ int run_gnuplot(const std::filesystem::path& directory) {
 
 }  // namespace
 
-std::string plot(const std::filesystem::path& directory, const std::vector<Result>& results) {
+std::string plot(const std::filesystem::path& directory, const std::string& title,
+                 const std::vector<Result>& results) {
   std::ofstream data(directory / "accuracy.dat");
   data << "# step, megabytes sent by each worker, test accuracy in percent\n";
   for (const Result& result : results) {
@@ -85,7 +85,8 @@ std::string plot(const std::filesystem::path& directory, const std::vector<Resul
   }
   data.close();
   std::ofstream script(directory / "accuracy.gp");
-  script << head << left << "set yrange [" << lowest_shown(results) << ":*]\n";
+  script << head << "set title \"" << title << "\"\n"
+         << left << "set yrange [" << lowest_shown(results) << ":*]\n";
   write_curves(script, results, "1");
   script << right;
   write_curves(script, results, "2");

@@ -10,9 +10,10 @@
 
 namespace demo {
 
-/// Draws test accuracy against steps and against bytes sent: writes accuracy.dat (a block a run),
-/// accuracy.gp and, by gnuplot, accuracy.png into the directory. Gives what went wrong, or
-/// nothing; data and script are kept, so that the picture can be drawn later.
-std::string plot(const std::filesystem::path& directory, const std::vector<Result>& results);
+/// Draws, under a title, test accuracy against steps and against bytes sent: writes accuracy.dat (a
+/// block a run), accuracy.gp and, by gnuplot, accuracy.png into the directory. Gives what went
+/// wrong, or nothing; data and script are kept, so that the picture can be drawn later.
+std::string plot(const std::filesystem::path& directory, const std::string& title,
+                 const std::vector<Result>& results);
 
 }  // namespace demo

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "dataset.hpp"
 #include "network.hpp"
 #include "settings.hpp"
 #include "team.hpp"
@@ -24,6 +23,9 @@ using Slices = std::vector<pactrain::Slice<float>>;
 class Reducer {
  public:
   virtual ~Reducer() = default;
+  /// The gradient of a part is complete, and is left alone until `reduce`: one that overlaps starts
+  /// with it.
+  virtual void ready(std::size_t) {}
   virtual pactrain::Report reduce(const Slices& gradient) = 0;
   /// Sets to zero what its policy prunes; what waits for another step is not pruned.
   virtual void prune(const Slices& values) = 0;
@@ -37,11 +39,12 @@ class Reducer {
 /// What a reducer is made for.
 struct Task {
   Backend& backend;
-  const FashionMnist& data;
+  Network& network;
   const Run& run;
   const Recipe& recipe;
   std::size_t steps;
   const Parameters& weights;
+  const Parameters& gradient;
 };
 
 /// A system of the literature, or pactrain's own, by the name that the command line knows.
@@ -60,13 +63,14 @@ const Compressor& compressor(const std::string& name);
 /// By family, each in a file of its own: what a pipeline is made of takes a while to compile.
 std::vector<Compressor> coded_compressors();
 std::vector<Compressor> dense_compressors();
+std::vector<Compressor> overlapped_compressors();
 std::vector<Compressor> pruned_compressors();
 std::vector<Compressor> scored_compressors();
 std::vector<Compressor> sparse_compressors();
 std::vector<Compressor> selected_compressors();
 
 template <class R>
-class ReducerOf final : public Reducer {
+class ReducerOf : public Reducer {
  public:
   template <class... Arguments>
   explicit ReducerOf(Backend& backend, Arguments&&... arguments)
@@ -79,7 +83,7 @@ class ReducerOf final : public Reducer {
     }
   }
 
- private:
+ protected:
   R reduce_;
 };
 

@@ -74,9 +74,14 @@ void print_table(std::ostream& out, const std::vector<Result>& results) {
 void write_json(const std::filesystem::path& file, const Settings& settings,
                 const std::vector<Result>& results) {
   using Json = nlohmann::ordered_json;
-  Json json = {{"backend", settings.backend}, {"ranks", settings.ranks},
-               {"epochs", settings.epochs},   {"batch", settings.batch},
-               {"seed", settings.seed},       {"runs", Json::array()}};
+  Json json = {{"backend", settings.backend},
+               {"ranks", settings.ranks},
+               {"network", settings.network},
+               {"epochs", settings.epochs},
+               {"batch", settings.batch},
+               {"seed", settings.seed},
+               {"order", settings.order == pactrain::Order::rank ? "rank" : "vendor"},
+               {"runs", Json::array()}};
   const Result* dense = dense_of(results);
   for (const Result& r : results) {
     Json run = {{"name", r.run.name},
@@ -89,16 +94,24 @@ void write_json(const std::filesystem::path& file, const Settings& settings,
                 {"payload_per_step_steady", r.payload_per_step_steady},
                 {"bytes_per_step", r.bytes_per_step},
                 {"bytes_per_step_steady", r.bytes_per_step_steady},
+                {"bytes_in_all", r.bytes_in_all},
+                {"steps", r.steps},
+                {"steps_steady", r.steps_steady},
                 {"seconds_per_step", r.seconds_per_step},
+                {"seconds_per_step_steady", r.seconds_per_step_steady},
                 {"weights", hexadecimal(r.weights)}};
     if (dense && r.bytes_per_step > 0)
       run["times_fewer_bytes"] = dense->bytes_per_step / r.bytes_per_step;
     run["stages"] = Json::object();
     for (const auto& [name, seconds] : r.stages) run["stages"][name] = seconds;
+    run["stages_steady"] = Json::object();
+    for (const auto& [name, seconds] : r.stages_steady) run["stages_steady"][name] = seconds;
     run["curve"] = Json::array();
     for (const Point& p : r.curve)
-      run["curve"].push_back(
-          {{"step", p.step}, {"accuracy", p.accuracy}, {"bytes_sent", p.bytes_sent}});
+      run["curve"].push_back({{"step", p.step},
+                              {"accuracy", p.accuracy},
+                              {"bytes_sent", p.bytes_sent},
+                              {"seconds", p.seconds}});
     json["runs"].push_back(std::move(run));
   }
   std::ofstream out(file);

@@ -19,6 +19,7 @@ struct Point {
   std::size_t step = 0;
   double accuracy = 0;    // part of the test pictures that is put into the right class
   double bytes_sent = 0;  // by one worker, since the start
+  double seconds = 0;     // of training since the start, without those of testing
 };
 
 /// What came out of one run. Bytes and seconds are those of a worker, the mean over workers.
@@ -30,9 +31,13 @@ struct Result {
   double bytes_per_step = 0;           // handed to the transport
   double payload_per_step_steady = 0;  // both again, once the final mask stands
   double bytes_per_step_steady = 0;
-  double kept = 0;  // part of the gradient that the final mask keeps
+  double kept = 0;          // part of the gradient that the final mask keeps
+  double bytes_in_all = 0;  // of the whole run: all that the transport was handed
+  std::size_t steps = 0;
+  std::size_t steps_steady = 0;  // those since the final mask stands
   double seconds_per_step = 0;
-  std::vector<std::pair<std::string, double>> stages;  // seconds a step
+  double seconds_per_step_steady = 0;
+  std::vector<std::pair<std::string, double>> stages, stages_steady;  // seconds a step
   std::vector<Point> curve;
   std::uint64_t weights = 0;  // their fingerprint
 };

@@ -2,13 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "dataset.hpp"
-
 #include <pactrain/pactrain.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +31,7 @@ struct Recipe {
 
   double prune_begin = 0.1;  // parts of all steps
   double prune_end = 0.6;    // the rest is for recovery, while the rate falls
+  std::optional<std::size_t> prune_from, prune_until;  // steps, in place of these parts
   std::size_t prunings = 20;
   pactrain::Scope scope = pactrain::Scope::global;
 
@@ -45,11 +45,15 @@ struct Recipe {
 struct Settings {
   std::size_t ranks = 4;
   std::string backend = "threads";
+  pactrain::Order order = pactrain::Order::rank;  // in which MPI adds
+  std::string network = "perceptron";
   std::size_t epochs = 5;
-  std::size_t batch = 256;  // pictures a step, all workers together
+  std::size_t steps = 0;           // in place of epochs
+  std::size_t evaluate_every = 0;  // steps; 0: twice an epoch
+  std::size_t batch = 256;         // examples a step, all workers together
   std::uint64_t seed = 1;
   std::vector<Run> runs;
-  std::filesystem::path data = default_data_directory;
+  std::filesystem::path data;  // empty: where Debian puts it
   std::filesystem::path output = "pactrain_fashion_mnist_output";
   Recipe recipe;
 };

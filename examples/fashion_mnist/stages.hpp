@@ -31,6 +31,10 @@ class Stages {
     add("unpack", seconds.unpack);
     add("commit", seconds.commit);
   }
+  Stages& operator+=(const Stages& other) {
+    for (const auto& [name, seconds] : other.seconds_) add(name.c_str(), seconds);
+    return *this;
+  }
   const std::vector<std::pair<std::string, double>>& seconds() const { return seconds_; }
 
  private:

@@ -12,11 +12,11 @@
 
 namespace demo {
 
-std::vector<Result> train_on_threads(const Settings& settings, const FashionMnist& data) {
+std::vector<Result> train_on_threads(const Settings& settings, const Problem& problem) {
   std::vector<Result> results;
   const auto work = [&](pactrain::HostBackend& thread) {
     Backend backend = backend_on(std::move(thread.communicator()));
-    Worker worker(backend, settings, data);
+    Worker worker(backend, settings, problem);
     for (const Run& run : settings.runs) {
       Result result = worker.train(run);
       if (backend.communicator().rank() == 0) results.push_back(std::move(result));

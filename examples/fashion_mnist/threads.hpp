@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "dataset.hpp"
+#include "network.hpp"
 #include "results.hpp"
 #include "settings.hpp"
 
@@ -11,6 +11,6 @@
 namespace demo {
 
 /// Does all runs with workers that are threads of this process and share one copy of the data.
-std::vector<Result> train_on_threads(const Settings& settings, const FashionMnist& data);
+std::vector<Result> train_on_threads(const Settings& settings, const Problem& problem);
 
 }  // namespace demo

@@ -6,35 +6,45 @@
 #include "optimiser.hpp"
 #include "progress.hpp"
 #include "shard.hpp"
-#include "stages.hpp"
 
 #include <pactrain/pactrain.hpp>
 
+#include <algorithm>
+#include <chrono>
 #include <numeric>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 namespace demo {
 
-Worker::Worker(Backend& backend, const Settings& settings, const FashionMnist& data)
+Worker::Worker(Backend& backend, const Settings& settings, const Problem& problem)
     : backend_(backend),
       settings_(settings),
-      data_(data),
+      network_(problem.make_network()),
       rank_(static_cast<std::size_t>(backend.communicator().rank())),
       ranks_(static_cast<std::size_t>(backend.communicator().size())),
       batch_(settings.batch / ranks_),
-      steps_per_epoch_(data.train.size() / ranks_ / batch_),
-      steps_(settings.epochs * steps_per_epoch_) {}
+      steps_per_epoch_(network_->train_size() / ranks_ / batch_),
+      steps_(settings.steps != 0 ? settings.steps : settings.epochs * steps_per_epoch_),
+      weights_(network_->shapes()),
+      gradient_(network_->shapes()),
+      velocity_(network_->shapes()) {}
 
 Result Worker::train(const Run& run) {
+  const std::uint64_t sent_before = backend_.communicator().bytes_sent();
   // Another start on each rank, so that nothing but the broadcast makes the replicas equal.
-  Network::initialise(weights_, settings_.seed + 1000 * rank_);
+  network_->initialise(weights_, settings_.seed + 1000 * rank_);
   pactrain::broadcast(backend_, weights_.parts());
   for (float& v : velocity_.values()) v = 0;
   const Compressor& by = compressor(run.compressor);
-  const auto reducer = by.make({backend_, data_, run, settings_.recipe, steps_, weights_});
-  return train(run, by, *reducer);
+  const auto reducer =
+      by.make({backend_, *network_, run, settings_.recipe, steps_, weights_, gradient_});
+  Result result = train(run, by, *reducer);
+  result.bytes_in_all =
+      mean(static_cast<double>(backend_.communicator().bytes_sent() - sent_before));
+  return result;
 }
 
 Result Worker::train(const Run& run, const Compressor& by, Reducer& reducer) {
@@ -46,84 +56,111 @@ Result Worker::train(const Run& run, const Compressor& by, Reducer& reducer) {
       .peak = by.rate == 0 ? recipe.rate : by.rate,
       .rise = static_cast<std::size_t>(recipe.rise * static_cast<double>(steps_)),
       .steps = steps_};
-  Shard shard(data_.train.size(), rank_, ranks_, settings_.seed);
+  Shard shard(network_->train_size(), rank_, ranks_, settings_.seed);
   const auto show = rank_ != 0                       ? Progress::Style::nothing
                     : settings_.backend == "threads" ? Progress::Style::bar
                                                      : Progress::Style::lines;
   Progress progress(show, run.name, steps_);
-  Stages stages;
   Result result;
   result.run = run;
-  pactrain::Report report;
-  double payload = 0, sent = 0;
-  std::size_t kept = weights_.values().size();
-  for (std::size_t epoch = 0; epoch < settings_.epochs; ++epoch) {
-    shard.shuffle(epoch);
-    double loss = 0;
-    for (std::size_t i = 0; i < steps_per_epoch_; ++i) {
-      const std::size_t step = epoch * steps_per_epoch_ + i;
-      stages.start();
-      loss += network_.backward(weights_, data_.train, shard.batch(i, batch_), gradient_);
-      stages.stop("forward+backward");
-      report = reducer.reduce(gradient_.parts());
-      stages.add(report);
-      stages.start();
-      // A mask that prunes more and more has changed where it keeps less. Once weight and velocity
-      // are zero they stay so, as their gradient is.
-      if (report.kept != kept) {
-        reducer.prune(weights_.parts());
-        reducer.prune(velocity_.parts());
-        kept = report.kept;
-      }
-      optimiser(weights_, gradient_, velocity_, rate(step));
-      stages.stop("optimiser");
-      payload += static_cast<double>(report.payload_bytes);
-      sent += static_cast<double>(report.bytes_sent);
-      progress.step(step + 1);
-      if (i + 1 == steps_per_epoch_ / 2) note_accuracy(step + 1, sent, result);
+  Cost all, steady;
+  std::size_t kept = weights_.values().size(), least = kept;
+  double loss = 0;
+  for (std::size_t step = 0; step < steps_; ++step) {
+    const std::size_t epoch = step / steps_per_epoch_, in_epoch = step % steps_per_epoch_;
+    if (in_epoch == 0) {
+      shard.shuffle(epoch);
+      loss = 0;
     }
-    const std::size_t done = (epoch + 1) * steps_per_epoch_;
-    result.weights = compare_replicas(epoch);
-    result.loss = mean(loss) / static_cast<double>(steps_per_epoch_);
-    note_accuracy(done, sent, result);
-    progress.epoch(epoch + 1, settings_.epochs, done, result.loss, result.accuracy);
+    Cost cost;
+    cost.steps = 1;
+    const auto start = std::chrono::steady_clock::now();
+    loss += backward(reducer, shard.batch(in_epoch, batch_), cost.stages);
+    const pactrain::Report report = reducer.reduce(gradient_.parts());
+    cost.stages.add(report);
+    cost.stages.start();
+    // A mask that prunes more and more has changed where it keeps less. Once weight and velocity
+    // are zero they stay so, as their gradient is.
+    if (report.kept != kept) {
+      reducer.prune(weights_.parts());
+      reducer.prune(velocity_.parts());
+      kept = report.kept;
+    }
+    optimiser(weights_, gradient_, velocity_, rate(step));
+    cost.stages.stop("optimiser");
+    cost.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    cost.payload = static_cast<double>(report.payload_bytes);
+    cost.sent = static_cast<double>(report.bytes_sent);
+    all += cost;
+    if (report.kept < least) steady = {};
+    else steady += cost;
+    least = std::min(least, report.kept);
+    const std::size_t done = step + 1;
+    progress.step(done);
+    const bool last = done == steps_, epoch_ends = in_epoch + 1 == steps_per_epoch_;
+    const bool due = settings_.evaluate_every != 0
+                         ? done % settings_.evaluate_every == 0
+                         : epoch_ends || in_epoch + 1 == steps_per_epoch_ / 2;
+    if (due || last) note_accuracy(all, result);
+    if (!epoch_ends && !last) continue;
+    compare_replicas(done, result);
+    result.loss = mean(loss) / static_cast<double>(in_epoch + 1);
+    progress.epoch(epoch + 1, (steps_ - 1) / steps_per_epoch_ + 1, done, result.loss,
+                   result.accuracy);
   }
   progress.finish(result.accuracy);
-  const auto steps = static_cast<double>(steps_);
-  result.payload_per_step = mean(payload) / steps;
-  result.bytes_per_step = mean(sent) / steps;
-  result.payload_per_step_steady = mean(static_cast<double>(report.payload_bytes));
-  result.bytes_per_step_steady = mean(static_cast<double>(report.bytes_sent));
-  result.kept = static_cast<double>(report.kept) / static_cast<double>(weights_.values().size());
-  for (const auto& [name, seconds] : stages.seconds()) {
-    result.stages.emplace_back(name, mean(seconds) / steps);
-    result.seconds_per_step += result.stages.back().second;
-  }
+  note_cost(all, steady.steps == 0 ? all : steady, result);
+  result.kept = static_cast<double>(kept) / static_cast<double>(weights_.values().size());
   return result;
 }
 
-/// Each rank looks at its part of the test pictures, although all would find the same.
-void Worker::note_accuracy(std::size_t step, double sent, Result& result) {
-  const std::size_t all = data_.test.size();
-  const std::size_t right =
-      network_.correct(weights_, data_.test, all * rank_ / ranks_, all * (rank_ + 1) / ranks_);
-  const std::vector<std::size_t> found = gather(backend_, right);
-  result.accuracy =
-      static_cast<double>(std::accumulate(found.begin(), found.end(), std::size_t{0})) /
-      static_cast<double>(all);
-  result.curve.push_back({step, result.accuracy, mean(sent)});
+/// The time in which the reducer takes up a part is the reducer's.
+double Worker::backward(Reducer& reducer, std::span<const std::uint32_t> examples, Stages& stages) {
+  stages.start();
+  const double loss = network_->backward(weights_, examples, gradient_, [&](std::size_t part) {
+    stages.stop("forward+backward");
+    reducer.ready(part);
+    stages.start();
+  });
+  stages.stop("forward+backward");
+  return loss;
 }
 
-std::uint64_t Worker::compare_replicas(std::size_t epoch) {
-  const std::uint64_t mine = fingerprint(weights_.values());
-  const std::vector<std::uint64_t> all = gather(backend_, mine);
+/// Each rank looks at its part of the test examples, although all would find the same.
+void Worker::note_accuracy(const Cost& all, Result& result) {
+  const std::size_t count = network_->test_size();
+  const Score mine = network_->test(weights_, count * rank_ / ranks_, count * (rank_ + 1) / ranks_);
+  result.accuracy = mean(static_cast<double>(mine.right)) / mean(static_cast<double>(mine.of));
+  result.curve.push_back({all.steps, result.accuracy, mean(all.sent), mean(all.seconds)});
+}
+
+void Worker::note_cost(const Cost& all, const Cost& steady, Result& result) {
+  const auto a_step = [&](double sum, const Cost& cost) {
+    return mean(sum) / static_cast<double>(cost.steps);
+  };
+  result.steps = all.steps;
+  result.steps_steady = steady.steps;
+  result.payload_per_step = a_step(all.payload, all);
+  result.bytes_per_step = a_step(all.sent, all);
+  result.seconds_per_step = a_step(all.seconds, all);
+  result.payload_per_step_steady = a_step(steady.payload, steady);
+  result.bytes_per_step_steady = a_step(steady.sent, steady);
+  result.seconds_per_step_steady = a_step(steady.seconds, steady);
+  for (const auto& [name, seconds] : all.stages.seconds())
+    result.stages.emplace_back(name, a_step(seconds, all));
+  for (const auto& [name, seconds] : steady.stages.seconds())
+    result.stages_steady.emplace_back(name, a_step(seconds, steady));
+}
+
+void Worker::compare_replicas(std::size_t step, Result& result) {
+  result.weights = fingerprint(weights_.values());
+  const std::vector<std::uint64_t> all = gather(backend_, result.weights);
   for (std::size_t rank = 1; rank < all.size(); ++rank)
     if (all[rank] != all[0])
-      throw std::runtime_error("after epoch " + std::to_string(epoch + 1) +
-                               " the weights of rank " + std::to_string(rank) +
+      throw std::runtime_error("after step " + std::to_string(step) + " the weights of rank " +
+                               std::to_string(rank) +
                                " differ from those of rank 0. That is an error in pactrain or "
                                "in this program; please report it with the options used.");
-  return mine;
 }
 
 /// The mean over the ranks of a number that each measured for itself.

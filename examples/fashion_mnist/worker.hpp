@@ -2,22 +2,25 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "dataset.hpp"
+#include "cost.hpp"
 #include "network.hpp"
 #include "reducer.hpp"
 #include "results.hpp"
 #include "settings.hpp"
+#include "stages.hpp"
 #include "team.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <span>
 
 namespace demo {
 
 /// One rank of a training.
 class Worker {
  public:
-  Worker(Backend& backend, const Settings& settings, const FashionMnist& data);
+  Worker(Backend& backend, const Settings& settings, const Problem& problem);
 
   /// Trains the network from its start; every rank gets the same result. Collective.
   /// Throws std::runtime_error on all ranks where two replicas came to differ.
@@ -25,15 +28,16 @@ class Worker {
 
  private:
   Result train(const Run& run, const Compressor& by, Reducer& reducer);
-  void note_accuracy(std::size_t step, double sent, Result& result);
-  std::uint64_t compare_replicas(std::size_t epoch);
+  double backward(Reducer& reducer, std::span<const std::uint32_t> examples, Stages& stages);
+  void note_accuracy(const Cost& all, Result& result);
+  void note_cost(const Cost& all, const Cost& steady, Result& result);
+  void compare_replicas(std::size_t step, Result& result);
   double mean(double mine);
 
   Backend& backend_;
   const Settings& settings_;
-  const FashionMnist& data_;
+  std::unique_ptr<Network> network_;
   std::size_t rank_, ranks_, batch_, steps_per_epoch_, steps_;
-  Network network_;
   Parameters weights_, gradient_, velocity_;
 };
 

@@ -39,7 +39,7 @@ void broadcast(B& backend, X&& x, int root = 0) {
         {"sizes of slices", sizes, false},
         {"value type", static_cast<std::uint64_t>(value_type<slice_value_t<X>>), false}};
     agree(backend.executor(), backend.communicator(), std::span<const Statement>(statements),
-          trouble, [](std::string_view) { return std::string(); });
+          trouble, [](std::string_view, const auto&) { return std::string(); });
     for (const auto& slice : slices) {
       broadcast(backend.executor(), backend.communicator(), slice.values, root);
     }

@@ -93,8 +93,9 @@ class GradientBuckets {
   }
 
   /// Ends the step: skips what is not ready, waits for all buckets, and returns what they did
-  /// together. Collective. If one is refused, all are: the first error is thrown, and gradients,
-  /// residuals, mask and step are as they were (but for zeros where a parameter was skipped).
+  /// together. Collective. If one is refused, all are: the first error is thrown, or the first that
+  /// not all ranks are told alike, and gradients, residuals, mask and step are as they were (but
+  /// for zeros where a parameter was skipped).
   Report finish() {
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
       if (!parameters_[i].ready) skip_at(i);
@@ -102,15 +103,21 @@ class GradientBuckets {
     if (options_.trace != nullptr) {
       note("computing", "step " + std::to_string(step_), begun_, last_ready_, {});
     }
-    std::exception_ptr refused = std::exchange(failure_, nullptr);
+    std::exception_ptr refused, failed;
+    const auto keep = [&](std::exception_ptr error) {
+      std::exception_ptr& first = is_told_alike(error) ? refused : failed;
+      if (!first) first = std::move(error);
+    };
+    if (failure_) keep(std::exchange(failure_, nullptr));
     for (std::size_t i = 0; i < buckets_.size(); ++i) {
       try {
         buckets_[i].pending.check();
       } catch (...) {
-        if (!refused) refused = std::current_exception();
+        keep(std::current_exception());
       }
       close_interval(buckets_[i], i);
     }
+    if (failed) refused = failed;
     Report all;
     for (std::size_t i = 0; i < buckets_.size(); ++i) {
       if (refused) {

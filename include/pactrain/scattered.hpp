@@ -40,7 +40,7 @@ class SumMemory {
   template <GradientValue A>
   void commit(E& exec, std::span<const A> missed, bool fresh, Step step) {
     if (fresh) bind<A>(exec, missed.size());
-    feedback_.commit(exec, std::size_t{0}, missed, step);
+    feedback_.commit(exec, Piece<const A>{0, 0, 0, missed.size(), missed.data()}, step);
   }
   void forget() noexcept { size_ = 0; }
   void save(E& exec, Writer& writer) {
@@ -68,7 +68,9 @@ class SumMemory {
   void bind(E& exec, std::size_t size) {
     size_ = size;
     type_ = value_type<A>;
-    feedback_.template resize<A>(exec, size);
+    Model sums;
+    sums.add("sums", size);
+    feedback_.template resize<A>(exec, sums);
   }
 
   F options_;

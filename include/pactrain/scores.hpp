@@ -69,7 +69,7 @@ double weigh(B& backend, std::span<const Slice<W>> weights, std::span<const Slic
   const Statement statements[] = {{"sizes of scores", sizes, false},
                                   {"value type", static_cast<std::uint64_t>(value_type<S>), false}};
   agree(exec, comm, std::span<const Statement>(statements), trouble,
-        [](std::string_view) { return std::string(); });
+        [](std::string_view, const auto&) { return std::string(); });
   Scratch<typename B::executor_type> scratch;
   double sum = 0;
   for (std::size_t i = 0; i < scores.size(); ++i) {

@@ -65,6 +65,7 @@ class SparseAllReduce {
         codec_state_(codec_),
         feedback_(new_feedback()) {
     static_cast<void>(codec_on<executor_type>(codec_, codec_state_));  // refuses wrong options
+    if constexpr (requires { backend.number_reducer(); }) number_ = backend.number_reducer();
     expects_one_compensation<Policy, Feedback>(policy_);
   }
   SparseAllReduce(const SparseAllReduce&) = delete;
@@ -82,28 +83,13 @@ class SparseAllReduce {
   /// every part of the model has been reduced; a part can be started once a step.
   template <Sliceable X>
   [[nodiscard]] Pending start(X&& gradient, Contribution contribution = Contribution::gradient) {
-    using T = slice_value_t<X>;
-    static_assert(GradientValue<T>,
+    static_assert(GradientValue<slice_value_t<X>>,
                   "pactrain: a gradient is written to: pass values of type float, double, float16 "
                   "or bfloat16 that are not const");
-    calls_.settle();
-    if (type_ && *type_ != value_type<T>) {
-      CallBase& call = calls_.template idle_as_usual<T>(*this);
-      std::vector<std::string> names;
-      with_slices(gradient, [&](auto slices) {
-        for (const auto& slice : slices) names.push_back(slice.name);
-      });
-      call.start_troubled(std::string("the gradient is of type ") + name_of(value_type<T>) +
-                              " but was of type " + name_of(*type_) +
-                              " at first; pass the same type, or make a new reducer",
-                          names);
-      return Pending(call);
-    }
-    auto& call = calls_.template idle<T>(*this);
-    with_slices(gradient, [&](auto slices) { call.start(slices, contribution); });
-    type_ = value_type<T>;
-    calls_.template use<T>();
-    return Pending(call);
+    CallBase& call = in_step(
+        step(), [&]() -> CallBase& { return started(gradient, contribution); },
+        [&] { backend_->communicator().abort("a rank failed in the middle of a call"); });
+    return {call, step()};
   }
 
   /// Can parts of the model be reduced in calls of their own? Whatever ranks gradients or learns
@@ -185,7 +171,7 @@ class SparseAllReduce {
     if constexpr (Feedback::active) {
       if (bound != 0) {
         with_gradient_type(static_cast<ValueType>(type - 1), [&]<class T>() {
-          feedback.template resize<arithmetic_t<T>>(backend_->executor(), keeper.model().size());
+          feedback.template resize<arithmetic_t<T>>(backend_->executor(), keeper.model());
         });
         feedback.load(backend_->executor(), reader);
       }
@@ -209,6 +195,28 @@ class SparseAllReduce {
   static constexpr bool keeps_state =
       requires(CodecState& state, executor_type& exec, Writer& to) { state.save(exec, to); };
 
+  template <Sliceable X>
+  CallBase& started(X&& gradient, Contribution contribution) {
+    using T = slice_value_t<X>;
+    calls_.settle();
+    if (type_ && *type_ != value_type<T>) {
+      CallBase& call = calls_.template idle_as_usual<T>(*this);
+      std::vector<std::string> names;
+      with_slices(gradient, [&](auto slices) {
+        for (const auto& slice : slices) names.push_back(slice.name);
+      });
+      call.start_troubled(std::string("the gradient is of type ") + name_of(value_type<T>) +
+                              " but was of type " + name_of(*type_) +
+                              " at first; pass the same type, or make a new reducer",
+                          names);
+      return call;
+    }
+    auto& call = calls_.template idle<T>(*this);
+    with_slices(gradient, [&](auto slices) { call.start(slices, contribution); });
+    type_ = value_type<T>;
+    calls_.template use<T>();
+    return call;
+  }
   [[nodiscard]] FeedbackOn new_feedback() const {
     return feedback_for<executor_type>(feedback_options_, backend_->communicator().size());
   }
@@ -220,15 +228,19 @@ class SparseAllReduce {
     return ReducerIdentity::of<Mask>(backend_->communicator().size(), policy_, codec_,
                                      feedback_options_, options_);
   }
-  /// What all ranks must have alike.
+  /// What all ranks must have alike; `coverage` is a hash of the parameters of the call.
   template <class T>
-  [[nodiscard]] std::vector<Statement> statements() const {
-    std::vector<Statement> all{{"size", keeper_.model().size(), true},
+  [[nodiscard]] std::vector<Statement> statements(std::uint64_t coverage) const {
+    std::vector<Statement> all{{"reducer", number_, true},
+                               {"checking", options_.checked, true},
+                               {"size", keeper_.model().size(), true},
                                {"parts", keeper_.model().fingerprint(), false},
                                {"shapes", keeper_.model().shapes(), false},
                                {"value type", static_cast<std::uint64_t>(value_type<T>), false}};
     identity().state(all);
     all.push_back({"step", progress_.step(), true});
+    all.push_back({"call", agreed_, true});
+    all.push_back({"the parameters of the call", coverage, false});
     return all;
   }
   /// Residuals for a model whose sums are made in A.
@@ -237,7 +249,7 @@ class SparseAllReduce {
     if constexpr (Feedback::active) {
       if (type_ && bound_ == keeper_.model().size()) return;
       bound_ = keeper_.model().size();
-      feedback_.template resize<A>(backend_->executor(), bound_);
+      feedback_.template resize<A>(backend_->executor(), keeper_.model());
     }
   }
   /// These parts are under way.
@@ -269,6 +281,8 @@ class SparseAllReduce {
   std::optional<ValueType> type_;
   std::size_t bound_ = 0;
   StepProgress progress_;
+  std::uint64_t number_ = 0;  ///< among the reducers of its backend
+  std::uint64_t agreed_ = 0;  ///< how many calls all ranks have begun
   CallList<SparseAllReduce> calls_;
 };
 

@@ -11,10 +11,11 @@ export CTEST_PARALLEL_LEVEL=${CTEST_PARALLEL_LEVEL:-$(nproc)}
 build_packages=(g++ cmake ninja-build openmpi-bin libopenmpi-dev)
 demo_packages=("${build_packages[@]}" libeigen3-dev libcli11-dev nlohmann-json3-dev zlib1g-dev
                dataset-fashion-mnist gnuplot-nox)
-check_packages=(clang-format-19)
+lab_packages=(iproute2 util-linux hostname python3 bible-kjv)
+check_packages=(clang-format-19 shellcheck)
 clang_packages=(clang-19 libclang-rt-19-dev libomp-19-dev)
-test_packages=("${demo_packages[@]}" "${check_packages[@]}" "${clang_packages[@]}" doctest-dev
-               librapidcheck-dev libbenchmark-dev libtrilinos-kokkos-dev pkg-config)
+test_packages=("${demo_packages[@]}" "${check_packages[@]}" "${clang_packages[@]}" "${lab_packages[@]}"
+               doctest-dev librapidcheck-dev libbenchmark-dev libtrilinos-kokkos-dev pkg-config)
 
 as_root() {
   if [[ $(id -u) == 0 ]]; then "$@"; else sudo "$@"; fi
@@ -37,4 +38,11 @@ install_missing() {
   as_root apt-get update -qq
   as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
     -o DPkg::Lock::Timeout=300 "${missing[@]}"
+}
+
+# build_programs TARGET...: of the demo's and the lab's, optimised.
+build_programs() {
+  cmake -S "$root" -B "$root/build/demo" -G Ninja -DCMAKE_BUILD_TYPE=Release \
+    -DPACTRAIN_BUILD_TESTS=OFF -DPACTRAIN_BUILD_BENCHMARKS=OFF
+  cmake --build "$root/build/demo" --target "$@"
 }

@@ -55,9 +55,9 @@ struct LastMiss {
     explicit on(const LastMiss&) {}
 
     template <GradientValue A>
-    void resize(E& exec, std::size_t size) {
-      residual_ = memory_.template take<float>(exec, size);
-      exec.for_each(size, kernel::Fill<float>{residual_.data(), 0.0f});
+    void resize(E& exec, const Model& model) {
+      residual_ = memory_.template take<float>(exec, model.size());
+      exec.for_each(model.size(), kernel::Fill<float>{residual_.data(), 0.0f});
     }
     template <class T, class A>
     void compensate(E& exec, Piece<T> piece, A* out) {
@@ -65,8 +65,8 @@ struct LastMiss {
                                     piece.data, residual_.data() + piece.first, out});
     }
     template <class A>
-    void commit(E& exec, std::size_t first, std::span<const A> missed, Step) {
-      exec.for_each(missed.size(), Keep<A>{missed.data(), residual_.data() + first});
+    void commit(E& exec, Piece<const A> missed, Step) {
+      exec.for_each(missed.size, Keep<A>{missed.data, residual_.data() + missed.first});
     }
     template <class F>
     void residual(E&, F f) {

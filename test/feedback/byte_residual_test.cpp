@@ -35,7 +35,9 @@ using Floats = std::vector<float>;
 /// A residual and its represented values.
 struct Memory {
   explicit Memory(const ErrorFeedback& options, std::size_t n) : size(n), feedback(options) {
-    feedback.resize<float>(exec, n);
+    Model model;
+    model.add("x", n);
+    feedback.resize<float>(exec, model);
   }
   [[nodiscard]] Floats compensated(const Floats& gradient) {
     Floats out(gradient.size());
@@ -44,8 +46,8 @@ struct Memory {
     return out;
   }
   [[nodiscard]] Floats values() { return compensated(Floats(size)); }
-  void commit(const Floats& missed, std::size_t first = 0) {
-    feedback.commit(exec, first, std::span<const float>(missed), step++);
+  void commit(const Floats& missed) {
+    feedback.commit(exec, Piece<const float>{0, 0, 0, missed.size(), missed.data()}, step++);
   }
   [[nodiscard]] std::vector<int> stored() {
     std::vector<int> bytes;
@@ -173,18 +175,48 @@ TEST_CASE("one step keeps everything up to half a unit of storage") {
   }
 }
 
-TEST_CASE("blocks have scales of their own, and those that are cut stay near") {
+TEST_CASE("blocks have scales of their own") {
   Memory memory({.storage = ValueType::int8, .block = 4}, 10);
   CHECK(memory.feedback.bytes() == 10 + 3 * sizeof(float));
   memory.commit({-1, .5f, .25f, 0, -100, 50, 1e-3f, 0, 1e-30f, -1e-30f});
   CHECK(memory.stored() == std::vector<int>{-128, 64, 32, 0, -128, 64, 0, 0, 127, -128});
   CHECK(memory.values()[4] == -100);
   CHECK(memory.values()[9] == -1e-30f);
-  // Entries 3 to 5 alone: the blocks they cut keep their other entries, and take larger scales.
-  memory.commit({-2, 200, 0}, 3);
-  CHECK(memory.stored() == std::vector<int>{-64, 32, 16, -128, 127, 0, 0, 0, 127, -128});
   memory.commit(Floats(10));
   CHECK(memory.values() == Floats(10));
+}
+
+TEST_CASE("no block crosses a parameter, and pieces of any cut read the same") {
+  Model model;
+  for (const std::size_t size : {6u, 0u, 1u, 9u}) model.add({}, size);
+  HostExecutor exec;
+  ErrorFeedback::on<HostExecutor> feedback({.storage = ValueType::int8, .block = 4});
+  feedback.resize<float>(exec, model);
+  const Floats missed{-1, .5f, 0, 0, 2, -4, 100, 8, 8, -8, 0, -2, 1, 0, 0, .25f};
+  for (const std::size_t part : {3u, 0u, 2u}) {
+    const Part& place = model.parts()[part];
+    feedback.commit(exec,
+                    Piece<const float>{part, 0, place.first, place.size, &missed[place.first]}, 0);
+  }
+  // Those that are the largest of their block and positive come back as 127/128 of themselves.
+  const float near = 127.0f / 128;
+  const Floats expected{-1,       .5f, 0, 0,  2, -4, 100 * near, 8 * near,
+                        8 * near, -8,  0, -2, 1, 0,  0,          .25f * near};
+  for (const std::size_t run : {1u, 3u, 16u}) {
+    Floats read(16);
+    for (std::size_t first = 0; first < 16;) {
+      std::size_t part = 3;
+      while (model.parts()[part].first > first || model.parts()[part].size == 0) --part;
+      const Part& place = model.parts()[part];
+      const std::size_t size = std::min(run, place.first + place.size - first);
+      const Floats zeros(size);
+      feedback.compensate(exec,
+                          Piece<const float>{part, first - place.first, first, size, zeros.data()},
+                          &read[first]);
+      first += size;
+    }
+    CHECK(read == expected);
+  }
 }
 
 TEST_CASE("what is not finite is not remembered in bytes either") {

@@ -26,6 +26,12 @@ using namespace pactrain::test;
 
 namespace {
 
+Model of_sizes(const std::vector<std::size_t>& sizes) {
+  Model model;
+  for (const std::size_t size : sizes) model.add({}, size);
+  return model;
+}
+
 /// Feedback around a compressor that conveys the largest entry, ties by lowest index.
 template <GradientValue T>
 class Top1 {
@@ -33,7 +39,7 @@ class Top1 {
   using A = arithmetic_t<T>;
 
   Top1(const ErrorFeedback& options, std::size_t n) : n_(n), feedback_(options) {
-    feedback_.resize<A>(exec_, n);
+    feedback_.resize<A>(exec_, of_sizes({n}));
   }
   /// What a step conveys.
   std::vector<A> operator()(const std::vector<T>& gradient) {
@@ -42,7 +48,7 @@ class Top1 {
     const auto top = std::max_element(missed.begin(), missed.end(),
                                       [](A a, A b) { return std::abs(a) < std::abs(b); });
     std::swap(conveyed[static_cast<std::size_t>(top - missed.begin())], *top);
-    feedback_.commit(exec_, 0, std::span<const A>(missed), step_++);
+    feedback_.commit(exec_, Piece<const A>{0, 0, 0, n_, missed.data()}, step_++);
     return conveyed;
   }
   [[nodiscard]] std::vector<double> residual() {
@@ -167,13 +173,16 @@ TEST_CASE("residuals are forgotten at the end of a period") {
 TEST_CASE("a part of the model leaves the rest alone") {
   HostExecutor exec;
   ErrorFeedback::on<HostExecutor> feedback{ErrorFeedback{.reset_period = 2}};
-  feedback.resize<float>(exec, 5);
-  const std::vector<float> missed{1, 2};
-  feedback.commit(exec, 1, std::span<const float>(missed), 0);
+  feedback.resize<float>(exec, of_sizes({1, 1, 1, 2}));
+  const float missed[] = {1, 2};
+  feedback.commit(exec, Piece<const float>{1, 0, 1, 1, missed}, 0);
+  feedback.commit(exec, Piece<const float>{2, 0, 2, 1, missed + 1}, 0);
   std::vector<float> gradient{10, 20, 30}, out(3);
-  feedback.compensate(exec, Piece<float>{1, 0, 1, 3, gradient.data()}, out.data());
+  for (std::size_t i = 0; i < 3; ++i) {
+    feedback.compensate(exec, Piece<float>{1 + i, 0, 1 + i, 1, &gradient[i]}, &out[i]);
+  }
   CHECK(out == std::vector<float>{11, 22, 30});
-  feedback.commit(exec, 2, std::span<const float>(missed).first(1), 1);
+  feedback.commit(exec, Piece<const float>{2, 0, 2, 1, missed}, 1);
   feedback.residual(exec, []<class R>(std::span<R> residual) {
     CHECK(static_cast<double>(static_cast<arithmetic_t<R>>(residual[1])) == 1);
     CHECK(static_cast<double>(static_cast<arithmetic_t<R>>(residual[2])) == 0);
@@ -185,12 +194,12 @@ TEST_CASE("what is not finite is not remembered") {
   for (const double gamma : {1.0, 0.5}) {
     for (const auto storage : {ValueType::float32, ValueType::float16}) {
       ErrorFeedback::on<HostExecutor> feedback{ErrorFeedback{.gamma = gamma, .storage = storage}};
-      feedback.resize<float>(exec, 4);
+      feedback.resize<float>(exec, of_sizes({4}));
       const std::vector<float> before(4, 8.0f);
-      feedback.commit(exec, 0, std::span<const float>(before), 0);
+      feedback.commit(exec, Piece<const float>{0, 0, 0, 4, before.data()}, 0);
       const float inf = std::numeric_limits<float>::infinity();
       const std::vector<float> missed{std::nanf(""), inf, -inf, 2};
-      feedback.commit(exec, 0, std::span<const float>(missed), 1);
+      feedback.commit(exec, Piece<const float>{0, 0, 0, 4, missed.data()}, 1);
       std::vector<float> gradient(4), out(4);
       feedback.compensate(exec, Piece<const float>{0, 0, 0, 4, gradient.data()}, out.data());
       const float old = static_cast<float>(8 * gamma);

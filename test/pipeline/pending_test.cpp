@@ -234,8 +234,11 @@ TEST_CASE("a wait keeps its own deadline, whatever the codec, and the gradient i
         const auto begin = std::chrono::steady_clock::now();
         try {
           pending.wait(std::chrono::milliseconds(5));
-        } catch (const DeadlineExceeded&) {
+        } catch (const DeadlineExceeded& error) {
           late = std::chrono::steady_clock::now() - begin < patience / 2;
+          CHECK(error.step() == 1);
+          CHECK(error.rank() == 1);
+          CHECK(contains(error.what(), "pactrain: step 1: " + error.operation()));
         }
         judged = true;
         judged.notify_all();

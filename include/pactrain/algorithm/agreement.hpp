@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -21,7 +22,7 @@ namespace pactrain {
 /// One field that all ranks must have alike. `value` is shown in messages where it is a number a
 /// user knows; hashes are not.
 struct Statement {
-  const char* field;
+  std::string_view field;
   std::uint64_t value;
   bool shown;
 };
@@ -42,11 +43,10 @@ std::vector<T> gather_host_values(E& exec, C& comm, std::span<const T> mine) {
 }
 
 /// The text of the lowest rank that has one, on all ranks, with the rank's name before it; empty
-/// where none has. Collective; waits.
+/// where none has. `sizes` are those of all ranks' texts. Collective where one has; waits.
 template <Executor E, class C>
-std::string gather_trouble(E& exec, C& comm, const std::string& mine) {
-  const std::uint64_t size = mine.size();
-  const auto sizes = gather_host_values(exec, comm, std::span<const std::uint64_t>(&size, 1));
+std::string share_trouble(E& exec, C& comm, std::span<const std::uint64_t> sizes,
+                          const std::string& mine) {
   const auto troubled = std::find_if(sizes.begin(), sizes.end(), [](auto n) { return n > 0; });
   if (troubled == sizes.end()) return {};
   const int root = static_cast<int>(troubled - sizes.begin());
@@ -58,6 +58,14 @@ std::string gather_trouble(E& exec, C& comm, const std::string& mine) {
   broadcast(exec, comm, moved, root);
   exec.read(as_const_span(moved), std::span<char>(text));
   return "rank " + std::to_string(root) + ": " + text;
+}
+
+/// The same for ranks that do not know the sizes. Collective; waits.
+template <Executor E, class C>
+std::string gather_trouble(E& exec, C& comm, const std::string& mine) {
+  const std::uint64_t size = mine.size();
+  const auto sizes = gather_host_values(exec, comm, std::span<const std::uint64_t>(&size, 1));
+  return share_trouble(exec, comm, std::span<const std::uint64_t>(sizes), mine);
 }
 
 /// The rank whose value is not that of most ranks (of rank 0 where there is a tie), and one that
@@ -98,33 +106,47 @@ std::size_t first_difference(E& exec, C& comm, const MaskOn& mask, std::size_t s
 
 /// Throws the same error on every rank unless all ranks state the same: `PreconditionError` with
 /// the text of a rank that has `trouble`, or `RankMismatch` naming a rank that differs and the
-/// first field in which it does; `locate(field)` may add where (it is called on all ranks).
-/// Collective; waits.
+/// first field in which it does; `locate(field, stated)` may add where (it is called on all ranks;
+/// `stated(f)` tells whether every rank has a value but zero in field f). All ranks have the same
+/// fields. One small collective where all is well; waits.
 template <Executor E, class C, class Locate>
 void agree(E& exec, C& comm, std::span<const Statement> mine, const std::string& trouble,
            Locate locate) {
-  const std::string text = gather_trouble(exec, comm, trouble);
+  std::vector<std::uint64_t> row{trouble.size()};
+  for (const Statement& statement : mine) row.push_back(statement.value);
+  const auto all = gather_host_values(exec, comm, std::span<const std::uint64_t>(row));
+  std::vector<std::uint64_t> column(static_cast<std::size_t>(comm.size()));
+  const auto read = [&](std::size_t place) {
+    for (std::size_t rank = 0; rank < column.size(); ++rank) {
+      column[rank] = all[rank * row.size() + place];
+    }
+  };
+  read(0);
+  const std::string text =
+      share_trouble(exec, comm, std::span<const std::uint64_t>(column), trouble);
   if (!text.empty()) throw PreconditionError("pactrain: " + text);
 
-  std::vector<std::uint64_t> values;
-  for (const Statement& statement : mine) values.push_back(statement.value);
-  const auto all = gather_host_values(exec, comm, std::span<const std::uint64_t>(values));
-  std::vector<std::uint64_t> column(static_cast<std::size_t>(comm.size()));
-  for (std::size_t i = 0; i < mine.size(); ++i) {
-    for (std::size_t rank = 0; rank < column.size(); ++rank) {
-      column[rank] = all[rank * mine.size() + i];
+  const auto stated = [&](std::string_view field) {
+    const auto place = std::ranges::find(mine, field, &Statement::field) - mine.begin() + 1;
+    for (std::size_t at = static_cast<std::size_t>(place); at < all.size(); at += row.size()) {
+      if (all[at] == 0) return false;
     }
+    return true;
+  };
+  for (std::size_t i = 0; i < mine.size(); ++i) {
+    read(i + 1);
     const Odd odd = odd_one_out(column);
     if (odd.rank < 0) continue;
+    const std::string field(mine[i].field);
     const auto said = [&](int rank) {
       const std::string value = std::to_string(column[static_cast<std::size_t>(rank)]);
       return "rank " + std::to_string(rank) + (mine[i].shown ? " has " + value : "");
     };
-    throw RankMismatch(std::string("pactrain: ranks differ in ") + mine[i].field + ": " +
-                           said(odd.rank) + (mine[i].shown ? ", " : " is not as ") +
-                           said(odd.other) + locate(mine[i].field) +
-                           " (no value was moved); give all ranks the same " + mine[i].field,
-                       odd.rank, mine[i].field);
+    throw RankMismatch("pactrain: ranks differ in " + field + ": " + said(odd.rank) +
+                           (mine[i].shown ? ", " : " is not as ") + said(odd.other) +
+                           locate(mine[i].field, stated) +
+                           " (no value was moved); give all ranks the same " + field,
+                       odd.rank, field);
   }
 }
 

@@ -45,7 +45,6 @@ class Call final : public CallBase {
         comm_(reducer.backend_->communicator()),
         coded_(reducer.codec_, reducer.codec_state_),
         plain_(Identity{}, no_state_) {}
-
   void start(std::span<const Slice<T>> slices, Contribution contribution) {
     begin({}, slices, contribution);
   }
@@ -147,11 +146,12 @@ class Call final : public CallBase {
   void keep() {
     const StageTimer timer(exec_, "keep", report_.seconds.keep);
     const SentMeter<C> meter(comm_, report_.bytes_sent);
-    if (r_.keeper_.due(r_.step())) {
-      auto statements = r_.template statements<T>();
-      statements.push_back({"the parameters of the call", pieces_.coverage(), false});
-      r_.keeper_.refresh(exec_, comm_, pieces_.source(), r_.step(), statements, trouble_);
+    if (r_.options_.checked || r_.keeper_.due(r_.step())) {
+      r_.keeper_.refresh(exec_, comm_, pieces_.source(), r_.step(),
+                         r_.template statements<T>(pieces_.coverage()), trouble_,
+                         r_.options_.checked);
     }
+    ++r_.agreed_;
     pieces_.lay_out(r_.keeper_.model(), trouble_.empty(),
                     [&](std::size_t part) { return r_.keeper_.slot(part); });
     path_ = Path::packed;

@@ -75,37 +75,35 @@ class MaskKeeper {
     return !agreed_ || Policy::support != Support::shared || policy_.revision(step) != revision_;
   }
 
-  /// Builds this step's mask from the policy, and makes all ranks agree on it and on `statements`.
+  /// Builds this step's mask from the policy, and makes all ranks agree on it and on `statements`;
+  /// where each rank chooses for itself, on `statements` the first time, or if `checked`. If
+  /// nothing is due, ranks agree on what stands.
   /// `trouble` is what this rank has found wrong before, and becomes what a local policy finds
   /// wrong, for the call to tell; `gradient` are its pieces, for local policies.
   /// Throws the same error on all ranks, with mask and layout as they were. Collective; waits.
   template <class S>
   void refresh(E& exec, C& comm, std::span<const Piece<const S>> gradient, Step step,
-               std::vector<Statement> statements, std::string& trouble) {
+               std::vector<Statement> statements, std::string& trouble, bool checked) {
+    if (!due(step)) return agree_on(exec, comm, mask(), std::move(statements), trouble);
     const std::uint64_t revision = Policy::support == Support::shared ? policy_.revision(step) : 0;
     const bool rebuild = !stands_ || Policy::support != Support::shared || revision != revision_;
     MaskOn& next = rebuild ? masks_[1 - current_] : masks_[current_];
     const bool proposed = rebuild && trouble.empty();
     if (proposed) trouble = build(exec, comm, next, gradient, step);
-    if (!agreed_ || Policy::support == Support::shared) {
-      if constexpr (Policy::support == Support::shared) {
-        statements.push_back(
-            {"mask", trouble.empty() ? next.fingerprint(exec, 0, model_.size()) : 0, false});
+    try {
+      if (!agreed_ || checked || Policy::support == Support::shared) {
+        agree_on(exec, comm, next, std::move(statements), trouble);
+      } else if (!trouble.empty()) {
+        begin_empty(exec, next);  // the others unite with nothing of ours, and hear why at the end
       }
-      const auto locate = [&](std::string_view field) { return located(exec, comm, next, field); };
-      try {
-        agree(exec, comm, std::span<const Statement>(statements), trouble, locate);
-      } catch (...) {
-        retract();
-        if (!agreed_ && introduced_) set_model({});
-        throw;
+      if constexpr (Policy::support == Support::local) next.unite(exec, comm);
+      if constexpr (Policy::support == Support::led) {
+        next.broadcast(exec, comm, policy_.leader(step, comm.size()));
       }
-    } else if (!trouble.empty()) {
-      begin_empty(exec, next);  // the others unite with nothing of ours, and hear why at the end
-    }
-    if constexpr (Policy::support == Support::local) next.unite(exec, comm);
-    if constexpr (Policy::support == Support::led) {
-      next.broadcast(exec, comm, policy_.leader(step, comm.size()));
+    } catch (...) {
+      retract();
+      if (!agreed_ && introduced_) set_model({});
+      throw;
     }
     if (rebuild) {
       before_ = {revision_, stands_};
@@ -196,9 +194,20 @@ class MaskKeeper {
     whole_.clear();
     cut<const float>(model_, 0, model_.size(), nullptr, whole_);
   }
+  /// The mask is the last statement: nothing where ranks choose for themselves, or know no better.
+  void agree_on(E& exec, C& comm, const MaskOn& mask, std::vector<Statement> statements,
+                const std::string& trouble) {
+    const bool known = Policy::support == Support::shared && trouble.empty();
+    statements.push_back(
+        {"mask", known ? mask.fingerprint(exec, 0, model_.size()) | 1u : 0, false});
+    agree(exec, comm, std::span<const Statement>(statements), trouble,
+          [&](std::string_view field, const auto& stated) {
+            return stated("mask") ? located(exec, comm, mask, field) : std::string();
+          });
+  }
   /// Where masks differ, if it is they that differ, or the policies that chose them.
   std::string located(E& exec, C& comm, const MaskOn& mask, std::string_view field) {
-    if (Policy::support != Support::shared || (field != "mask" && field != "policy")) return {};
+    if (field != "mask" && field != "policy") return {};
     const std::uint64_t mine = mask.fingerprint(exec, 0, model_.size());
     const auto all = gather_host_values(exec, comm, std::span<const std::uint64_t>(&mine, 1));
     if (odd_one_out(all).rank < 0) return {};

@@ -55,17 +55,22 @@ void remember(E& exec, const Keeper& keeper, const Pieces& pieces, const Exchang
       deduct(exec, keeper.mask(), source, missed, conveyed.data() + place.first,
              keeper.slot(place.part));
     }
+    const Part& part = keeper.model().parts()[source.part];
+    if (source.at + source.size < part.size) return;  // the rest of the parameter is yet to come
+    auto all = source;
+    all.at = 0;
+    all.first = part.first;
+    all.size = part.size;
+    all.data = pieces.sums().data() + (at - source.at);
     // Selected before others: by the policy where that does not prune, and by the codec.
-    const std::size_t candidates = drops ? place.size : keeper.model().parts()[source.part].size;
+    const std::size_t candidates = drops ? place.size : part.size;
     const bool some = exchange.chosen_in(source.part, place.size) < candidates;
     const kernel::Closed closed{keeper.mask().keep(), exchange.chosen(), masked && some,
                                 masked && drops};
-    if constexpr (requires {
-                    feedback.commit(exec, source.first, as_const_span(missed), closed, step);
-                  }) {
-      feedback.commit(exec, source.first, as_const_span(missed), closed, step);
+    if constexpr (requires { feedback.commit(exec, all, closed, step); }) {
+      feedback.commit(exec, all, closed, step);
     } else {
-      feedback.commit(exec, source.first, as_const_span(missed), step);
+      feedback.commit(exec, all, step);
     }
   });
   if (drops && masked && keeper.changed()) {

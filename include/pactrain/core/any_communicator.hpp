@@ -51,6 +51,7 @@ class Transport {
   virtual bool test(std::size_t request) = 0;
   virtual void finish(std::size_t request, Deadline deadline) = 0;
   virtual void abort(const std::string& why) = 0;
+  virtual void set_timeout(std::chrono::nanoseconds timeout) = 0;
 };
 
 template <Executor E, Communicator<E> C>
@@ -96,6 +97,7 @@ class TransportOf final : public Transport<E> {
     drop(request);
   }
   void abort(const std::string& why) override { comm_.abort(why); }
+  void set_timeout(std::chrono::nanoseconds timeout) override { comm_.set_timeout(timeout); }
 
  private:
   template <class T, class Bytes>
@@ -223,6 +225,7 @@ class AnyCommunicator {
     started.open_ = false;
   }
   void abort(const std::string& why) { transport_->abort(why); }
+  void set_timeout(std::chrono::nanoseconds timeout) { transport_->set_timeout(timeout); }
 
  private:
   template <class T>

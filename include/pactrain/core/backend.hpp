@@ -6,6 +6,7 @@
 #include <pactrain/core/executor.hpp>
 
 #include <concepts>
+#include <cstdint>
 #include <utility>
 
 namespace pactrain {
@@ -36,10 +37,14 @@ class BackendPair {
 
   [[nodiscard]] E& executor() noexcept { return exec_; }
   [[nodiscard]] C& communicator() noexcept { return comm_; }
+  /// How many reducers were made on it before this one, which counts now: ranks make theirs in the
+  /// same order, and so tell whether they call the same one.
+  [[nodiscard]] std::uint64_t number_reducer() noexcept { return reducers_++; }
 
  private:
   E exec_;
   C comm_;
+  std::uint64_t reducers_ = 0;
 };
 
 }  // namespace pactrain

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <pactrain/core/error.hpp>
 #include <pactrain/core/executor.hpp>
 #include <pactrain/core/value_type.hpp>
 
@@ -35,6 +36,12 @@ inline Deadline deadline_in(std::chrono::nanoseconds timeout) {
   return timeout < Deadline::max() - now
              ? now + std::chrono::duration_cast<Deadline::duration>(timeout)
              : Deadline::max();
+}
+
+/// Throws `PreconditionError` for a timeout that cannot work; returns it otherwise.
+inline std::chrono::nanoseconds checked_timeout(std::chrono::nanoseconds timeout) {
+  expects(timeout.count() > 0, "the timeout is not positive; every wait would fail at once");
+  return timeout;
 }
 
 /// The part of `n` entries that rank `rank` of `ranks` owns in a reduce-scatter: [begin, end).
@@ -72,8 +79,9 @@ constexpr std::size_t all_reduce_bytes(std::size_t n, int rank, int ranks) {
 ///   rank `r`; counts are host spans of elements.
 /// - `test(request)`: makes progress; true when done. `finish(request, deadline)`: waits.
 /// - `abort(why)`: makes this rank's and, where the transport can, all ranks' waits fail.
-/// - `timeout()`: the wait after which a blocking form gives up. `bytes_sent()`: payload bytes this
-///   rank has handed to the transport for other ranks since construction.
+/// - `timeout()`: the wait after which a blocking form gives up; `set_timeout(timeout)`, which is
+///   positive: this rank's from now on. `bytes_sent()`: payload bytes this rank has handed to the
+///   transport for other ranks since construction.
 ///
 /// All-reduce and reduce-scatter take `ReducibleValue`s with Sum and Max, and gradient values with
 /// Mean; the others move any trivially copyable type. Half types are added in float. Errors:
@@ -99,6 +107,7 @@ concept Communicator =
       { comm.test(request) } -> std::same_as<bool>;
       comm.finish(request, deadline);
       comm.abort("reason");
+      comm.set_timeout(std::chrono::nanoseconds(1));
     };
 
 }  // namespace pactrain

@@ -72,6 +72,7 @@ class HostStaged {
   [[nodiscard]] int size() const noexcept { return comm_.size(); }
   [[nodiscard]] std::uint64_t bytes_sent() const noexcept { return comm_.bytes_sent(); }
   [[nodiscard]] std::chrono::nanoseconds timeout() const noexcept { return comm_.timeout(); }
+  void set_timeout(std::chrono::nanoseconds timeout) { comm_.set_timeout(timeout); }
 
   template <Executor E, ReducibleValue T, class Op>
   [[nodiscard]] request start_all_reduce(E& exec, std::span<T> x, Op op) {

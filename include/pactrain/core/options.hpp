@@ -30,6 +30,10 @@ struct ReduceOptions {
   Reduction reduction = Reduction::mean;
   NonFinite non_finite = NonFinite::reject;
   std::uint64_t seed = 0;  ///< of random rounding; the same on all ranks
+  /// Ranks compare what they call, and what they know, before every call, not only where the mask
+  /// changes: one small gather more, which waits. A call that not all ranks make, or make in the
+  /// same order, is then a `RankMismatch` on all of them.
+  bool checked = false;
 };
 
 }  // namespace pactrain

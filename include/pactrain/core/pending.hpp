@@ -3,6 +3,8 @@
 #pragma once
 
 #include <pactrain/core/communicator.hpp>
+#include <pactrain/core/error.hpp>
+#include <pactrain/core/model.hpp>
 #include <pactrain/core/report.hpp>
 
 #include <chrono>
@@ -23,7 +25,7 @@ class PendingCall {
   virtual Report complete(const Deadline* deadline) = 0;
   /// Ends a call that was judged as if it had been refused.
   virtual void cancel() = 0;
-  /// The call will not be completed.
+  /// The call will not be completed, and no later one: the communicator is given up.
   virtual void abandon() noexcept = 0;
 
  protected:
@@ -38,14 +40,18 @@ class Pending {
  public:
   /// Nothing under way.
   Pending() = default;
-  explicit Pending(PendingCall& call) : call_(&call), exceptions_(std::uncaught_exceptions()) {}
+  /// A call of step `step`, which failed waits name.
+  Pending(PendingCall& call, Step step)
+      : call_(&call), step_(step), exceptions_(std::uncaught_exceptions()) {}
   Pending(Pending&& other) noexcept
       : call_(std::exchange(other.call_, nullptr)),
+        step_(other.step_),
         exceptions_(other.exceptions_),
         failure_(std::exchange(other.failure_, nullptr)),
         report_(other.report_) {}
   Pending& operator=(Pending&& other) noexcept {
     std::swap(call_, other.call_);
+    std::swap(step_, other.step_);
     std::swap(exceptions_, other.exceptions_);
     std::swap(failure_, other.failure_);
     std::swap(report_, other.report_);
@@ -67,11 +73,16 @@ class Pending {
   /// is nothing left to do before `wait` (which, for a codec that agrees on bounds first, starts
   /// the values' own collective if no later `start` has: ranks start collectives in the same order,
   /// and come here when they like).
-  bool advance() { return call_ == nullptr || call_->advance(); }
+  bool advance() {
+    return call_ == nullptr || in_step(
+                                   step_, [&] { return call_->advance(); },
+                                   [&] { std::exchange(call_, nullptr)->abandon(); });
+  }
 
   /// Waits until the gradient is reduced, for as long as the communicator usually does.
   void wait() { complete(nullptr); }
-  /// Waits for at most `timeout`.
+  /// Waits for at most `timeout` for this call's collectives. (`start` may have waited before that
+  /// for ranks to agree, as the communicator usually does: `set_timeout` bounds both.)
   void wait(std::chrono::nanoseconds timeout) {
     const Deadline deadline = deadline_in(timeout);
     complete(&deadline);
@@ -97,13 +108,14 @@ class Pending {
   void complete(const Deadline* deadline) {
     if (failure_) std::rethrow_exception(failure_);
     if (call_ == nullptr) return;
-    keep([&] { report_ = std::exchange(call_, nullptr)->complete(deadline); });
+    keep([&] { report_ = call_->complete(deadline); });
+    call_ = nullptr;
   }
   /// What is thrown here is thrown again by whoever asks later.
   template <class F>
   void keep(F f) {
     try {
-      f();
+      in_step(step_, f, [&] { call_->abandon(); });
     } catch (...) {
       call_ = nullptr;
       failure_ = std::current_exception();
@@ -112,6 +124,7 @@ class Pending {
   }
 
   PendingCall* call_ = nullptr;
+  Step step_ = 0;
   int exceptions_ = 0;
   std::exception_ptr failure_;
   Report report_;

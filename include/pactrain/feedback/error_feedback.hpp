@@ -109,10 +109,11 @@ struct ErrorFeedback {
               "a block of residuals is empty (it is what shares a scale); choose 64 to 1024");
     }
 
-    /// A residual of zeros for a model of `size` entries whose sums are made in type A.
+    /// A residual of zeros for a model whose sums are made in type A.
     template <GradientValue A>
-    void resize(E& exec, std::size_t size) {
-      size_ = size;
+    void resize(E& exec, const Model& model) {
+      size_ = model.size();
+      parts_ = model.parts().size();
       type_ = storage_.value_or(value_type<A>);
       exec.for_each(blocks(), kernel::Fill<float>{largest(exec).data(), 0.0f});
       with([&]<class R>(std::span<R> residual) { clear(exec, residual); }, exec);
@@ -123,8 +124,9 @@ struct ErrorFeedback {
       with(
           [&]<class R>(std::span<R> residual) {
             if constexpr (std::same_as<R, std::int8_t>) {
-              exec.for_each(piece.size, kernel::CompensateBytes<G, A>{
-                                            piece.data, bytes(exec, residual), piece.first, out});
+              const kernel::ByteResidual bytes = bytes_of(exec, residual, piece);
+              exec.for_each(bytes.touched(piece.at, piece.size),
+                            kernel::CompensateBytes<G, A>{piece.as_const(), bytes, out});
             } else {
               exec.for_each(piece.size, kernel::Compensate<G, R, A>{
                                             piece.data, residual.data() + piece.first, out});
@@ -133,20 +135,20 @@ struct ErrorFeedback {
           exec);
     }
     template <class A>
-    void commit(E& exec, std::size_t first, std::span<const A> missed, Step step) {
+    void commit(E& exec, Piece<const A> missed, Step step) {
       const auto share = static_cast<A>(gamma_);
       with(
           [&]<class R>(std::span<R> residual) {
             if constexpr (std::same_as<R, std::int8_t>) {
-              exec.for_each(touched(first, missed.size()),
-                            kernel::RememberBytes<A>{missed.data(), first, missed.size(), share,
-                                                     bytes(exec, residual)});
+              const kernel::ByteResidual bytes = bytes_of(exec, residual, missed);
+              exec.for_each(bytes.touched(0, missed.size),
+                            kernel::RememberBytes<A>{missed, share, bytes});
             } else {
-              exec.for_each(missed.size(),
-                            kernel::Remember<R, A>{missed.data(), share, residual.data() + first});
+              exec.for_each(missed.size, kernel::Remember<R, A>{missed.data, share,
+                                                                residual.data() + missed.first});
             }
             if (reset_period_ != 0 && (step + 1) % reset_period_ == 0) {
-              clear(exec, residual.subspan(first, missed.size()));
+              clear(exec, residual.subspan(missed.first, missed.size));
             }
           },
           exec);
@@ -223,25 +225,25 @@ struct ErrorFeedback {
       exec.read(as_const_span(values), std::span<R>(host));
       writer.array(std::span<const R>(host));
     }
-    /// How many blocks have scales of their own.
+    /// Room for the scales of blocks, none of which crosses a parameter.
     [[nodiscard]] std::size_t blocks() const {
-      return type_ == ValueType::int8 && scale_ == 0 ? (size_ + block_ - 1) / block_ : 0;
+      return type_ == ValueType::int8 && scale_ == 0 ? size_ / block_ + parts_ : 0;
     }
     std::span<float> largest(E& exec) { return largest_.template take<float>(exec, blocks()); }
-    kernel::ByteResidual bytes(E& exec, std::span<std::int8_t> residual) {
-      return {residual.data(), largest(exec).data(), size_, block_, scale_};
-    }
-    /// The indices of `RememberBytes` for so many entries.
-    [[nodiscard]] std::size_t touched(std::size_t first, std::size_t n) const {
-      if (scale_ > 0 || n == 0) return n;
-      return (first + n - 1) / block_ - first / block_ + 1;
+    /// The residual of the parameter that a piece lies in.
+    template <class T>
+    kernel::ByteResidual bytes_of(E& exec, std::span<std::int8_t> residual, const Piece<T>& piece) {
+      const std::size_t first = piece.first - piece.at;
+      float* const scales =
+          scale_ > 0 ? nullptr : largest(exec).data() + first / block_ + piece.part;
+      return {residual.data() + first, scales, block_, scale_};
     }
 
     double gamma_;
     Step reset_period_;
     std::optional<ValueType> storage_;
     double scale_;
-    std::size_t block_, size_ = 0;
+    std::size_t block_, size_ = 0, parts_ = 0;
     ValueType type_ = ValueType::float32;
     Scratch<E> residual_, largest_;
   };

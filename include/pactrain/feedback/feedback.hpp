@@ -23,19 +23,20 @@ struct SeeResidual {
 namespace detail {
 template <class O, class F, class E>
 concept Remembers = std::constructible_from<O, const F&> &&
-                    requires(O& feedback, E& exec, Piece<const float> piece, float* out,
-                             std::span<const float> missed, Writer& writer, Reader& reader) {
-                      feedback.template resize<float>(exec, std::size_t{});
-                      feedback.compensate(exec, piece, out);
-                      feedback.residual(exec, archetype::SeeResidual{});
-                      feedback.save(exec, writer);
-                      feedback.load(exec, reader);
-                    } &&
-                    (requires(O& feedback, E& exec, std::span<const float> missed) {
-                      feedback.commit(exec, std::size_t{}, missed, Step{});
-                    } || requires(O& feedback, E& exec, std::span<const float> missed) {
-                      feedback.commit(exec, std::size_t{}, missed, archetype::Keep{}, Step{});
-                    });
+    requires(O& feedback, E& exec, const Model& model, Piece<const float> piece, float* out,
+             Writer& writer, Reader& reader) {
+  feedback.template resize<float>(exec, model);
+  feedback.compensate(exec, piece, out);
+  feedback.residual(exec, archetype::SeeResidual{});
+  feedback.save(exec, writer);
+  feedback.load(exec, reader);
+} &&(
+    requires(O& feedback, E& exec, Piece<const float> missed) {
+      feedback.commit(exec, missed, Step{});
+    } ||
+    requires(O & feedback, E& exec, Piece<const float> missed) {
+      feedback.commit(exec, missed, archetype::Keep{}, Step{});
+    });
 }  // namespace detail
 
 /// What is REMEMBERED of what was not conveyed, by parameter: dense over the model, so that neither
@@ -43,10 +44,10 @@ concept Remembers = std::constructible_from<O, const F&> &&
 ///
 /// Options have `fingerprint()` and `active`, a constant: false if nothing is ever remembered, and
 /// then nothing else is needed. Otherwise `on<E>` has
-/// - `on(options)`; `resize(exec, size)`: the residual of a model of that size, zero;
+/// - `on(options)`; `resize<A>(exec, model)`: the residual of that model, zero;
 /// - `compensate(exec, piece, out)`: out = gradient + residual, in `arithmetic_t` of the gradient;
-/// - `commit(exec, first, missed, step)`: takes in what entries first ... did not convey; or
-///   `commit(exec, first, missed, closed, step)`, where `closed(position)` tells the entries that
+/// - `commit(exec, missed, step)`: takes in what a whole parameter did not convey; or
+///   `commit(exec, missed, closed, step)`, where `closed(position)` tells the entries that
 ///   were selected before others of their part, and those that are pruned: what they remember
 ///   beyond `missed` ends here. In a part that is kept whole no entry is selected before others;
 /// - optionally `measure(exec, pieces)`: before a call's pieces are compensated, those of whole

@@ -109,8 +109,8 @@ class MomentumFeedback::on {
   void serve(int ranks) { limit_ = options_.clip / std::sqrt(static_cast<double>(ranks)); }
 
   template <GradientValue A>
-  void resize(E& exec, std::size_t size) {
-    size_ = size;
+  void resize(E& exec, const Model& model) {
+    size_ = model.size();
     type_ = value_type<A>;
     residual(exec, [&]<class R>(std::span<R> values) {
       exec.for_each(values.size(), kernel::Fill<R>{values.data(), R{}});
@@ -142,10 +142,11 @@ class MomentumFeedback::on {
                       at<A>(exec, residual_, piece.first), at<A>(exec, next_, piece.first), out});
   }
   template <class A, class Closed>
-  void commit(E& exec, std::size_t first, std::span<const A> missed, Closed closed, Step) {
-    exec.for_each(missed.size(), kernel::Settle<A, Closed>{
-                                     missed.data(), closed, first, at<A>(exec, next_, first),
-                                     at<A>(exec, velocity_, first), at<A>(exec, residual_, first)});
+  void commit(E& exec, Piece<const A> missed, Closed closed, Step) {
+    const std::size_t first = missed.first;
+    exec.for_each(missed.size, kernel::Settle<A, Closed>{
+                                   missed.data, closed, first, at<A>(exec, next_, first),
+                                   at<A>(exec, velocity_, first), at<A>(exec, residual_, first)});
   }
   /// Calls f with the momentum and with the residual of the whole model.
   template <class F>

@@ -40,7 +40,7 @@ inline void on_threads(int ranks, const std::function<void(HostBackend&)>& body,
         const std::lock_guard lock(mutex);
         if (!first) first = std::current_exception();
       }
-      team->abort("rank " + std::to_string(rank) + " failed (its own exception says why)");
+      team->abort("rank " + std::to_string(rank) + " failed (its own exception says why)", rank);
     }
   };
   {

@@ -4,6 +4,7 @@
 
 #include <pactrain/core/communicator.hpp>
 #include <pactrain/core/error.hpp>
+#include <pactrain/core/fuse.hpp>
 #include <pactrain/core/value_type.hpp>
 #include <pactrain/host/rank_order.hpp>
 #include <pactrain/host/thread_team.hpp>
@@ -58,14 +59,15 @@ class ThreadCommunicator {
   ThreadCommunicator() : ThreadCommunicator(std::make_shared<ThreadTeam>(1), 0) {}
   /// Rank `rank` of a team; one communicator a rank.
   ThreadCommunicator(std::shared_ptr<ThreadTeam> team, int rank)
-      : team_(std::move(team)), rank_(rank) {
+      : team_(std::move(team)), rank_(rank), timeout_(team_->timeout()) {
     expects(rank >= 0 && rank < team_->size(), "the rank is not one of the team's");
   }
 
   [[nodiscard]] int rank() const noexcept { return rank_; }
   [[nodiscard]] int size() const noexcept { return team_->size(); }
   [[nodiscard]] std::uint64_t bytes_sent() const noexcept { return bytes_sent_; }
-  [[nodiscard]] std::chrono::nanoseconds timeout() const noexcept { return team_->timeout(); }
+  [[nodiscard]] std::chrono::nanoseconds timeout() const noexcept { return timeout_; }
+  void set_timeout(std::chrono::nanoseconds timeout) { timeout_ = checked_timeout(timeout); }
 
   template <class E, ReducibleValue T, class Op>
   [[nodiscard]] request start_all_reduce(E& exec, std::span<T> x, Op) {
@@ -184,7 +186,10 @@ class ThreadCommunicator {
     });
   }
 
-  void abort(const std::string& why) { team_->abort(why); }
+  /// Every rank's waits fail, now and later.
+  void abort(const std::string& why) {
+    team_->abort("rank " + std::to_string(rank_) + " gave up: " + why, rank_);
+  }
 
  private:
   template <class Op>
@@ -197,8 +202,10 @@ class ThreadCommunicator {
     static_assert(std::is_trivially_copyable_v<T>);
     exec.fence();
     request started;
-    started.operation_ =
-        &team_->open(rank_, {name, static_cast<std::uint64_t>(kind), count, choice});
+    fuse_.guarded([&] {
+      started.operation_ =
+          &team_->open(rank_, {name, static_cast<std::uint64_t>(kind), count, choice});
+    });
     auto& seat = started.operation_->seats[static_cast<std::size_t>(rank_)];
     seat.bytes = in.size_bytes();
     copy(in.data(), seat.bytes, team_->take(seat.staging, rank_, seat.bytes).data());
@@ -217,6 +224,10 @@ class ThreadCommunicator {
   template <class Wait>
   bool progress(request& started, Wait wait) {
     if (started.operation_ == nullptr) return true;
+    return fuse_.guarded([&] { return progress_with(started, wait); });
+  }
+  template <class Wait>
+  bool progress_with(request& started, Wait wait) {
     ThreadOperation& operation = *started.operation_;
     const auto reached = [&](int ThreadOperation::* count) {
       return team_->ready(operation, count) || wait(operation, count);
@@ -264,7 +275,9 @@ class ThreadCommunicator {
 
   std::shared_ptr<ThreadTeam> team_;
   int rank_;
+  std::chrono::nanoseconds timeout_;
   std::uint64_t bytes_sent_ = 0;
+  Fuse fuse_;
 };
 
 static_assert(Communicator<ThreadCommunicator, HostExecutor>);

@@ -12,12 +12,14 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <variant>
 #include <vector>
 
 namespace pactrain {
@@ -69,7 +71,7 @@ class ThreadTeam {
   /// The next collective of `rank`, where its contribution is to be put.
   ThreadOperation& open(int rank, const ThreadCall& call) {
     const std::lock_guard lock(mutex_);
-    rethrow_failure();
+    throw_failure(call);
     const std::size_t sequence = next_[static_cast<std::size_t>(rank)]++ - retired_;
     const auto unfinished = [&](const auto& each) {
       return !each->seats[static_cast<std::size_t>(rank)].done;
@@ -129,11 +131,8 @@ class ThreadTeam {
       check(operation, count);
       if (changed_.wait_until(lock, deadline) == std::cv_status::timeout &&
           operation.*count != size_) {
-        fail(std::make_exception_ptr(
-            DeadlineExceeded("pactrain: " + std::string(operation.call.name) +
-                             " reached its deadline (waiting for " + missing(operation) +
-                             "); look there for the cause, or set a longer timeout")));
-        rethrow_failure();
+        fail(DeadlineExceeded::of(std::string(operation.call.name), missing(operation)));
+        throw_failure(operation.call);
       }
     }
   }
@@ -144,10 +143,11 @@ class ThreadTeam {
     left_[static_cast<std::size_t>(rank)] = true;
     changed_.notify_all();
   }
-  /// Every wait of the team, now and later, fails with `why`.
-  void abort(const std::string& why) {
+  /// Every wait of the team, now and later, fails with `why`; `lost` is the rank that failed, if
+  /// one did.
+  void abort(const std::string& why, int lost = -1) {
     const std::lock_guard lock(mutex_);
-    fail(std::make_exception_ptr(PeerLost("pactrain: " + why)));
+    fail(PeerLost("pactrain: " + why, {}, lost));
   }
 
  private:
@@ -167,22 +167,30 @@ class ThreadTeam {
     operation.posted = operation.claimed = operation.reduced = operation.done = 0;
     for (auto& seat : operation.seats) seat.posted = seat.done = false;
   }
-  void fail(std::exception_ptr why) {
+  using Failure = std::variant<PeerLost, DeadlineExceeded, RankMismatch>;
+  void fail(Failure why) {
     if (!failure_) failure_ = std::move(why);
     changed_.notify_all();
   }
-  void rethrow_failure() const {
-    if (failure_) std::rethrow_exception(failure_);
+  /// Each rank gets a copy, to which it may add where it was.
+  void throw_failure(const ThreadCall& call) const {
+    const auto throw_copy = [&](auto error) {
+      if constexpr (requires { error.in_operation(""); }) {
+        error.in_operation(std::string(call.name));
+      }
+      throw error;
+    };
+    if (failure_) std::visit(throw_copy, *failure_);
   }
   void check(const ThreadOperation& operation, int ThreadOperation::*) {
-    rethrow_failure();
+    throw_failure(operation.call);
     for (std::size_t rank = 0; rank < left_.size(); ++rank) {
       if (left_[rank] && !operation.seats[rank].posted) {
-        fail(std::make_exception_ptr(
-            PeerLost("pactrain: rank " + std::to_string(rank) + " ended before " +
-                     std::string(operation.call.name) +
-                     " (the other ranks wait for it); make every rank call as often")));
-        rethrow_failure();
+        const std::string name(operation.call.name);
+        fail(PeerLost("pactrain: rank " + std::to_string(rank) + " ended before " + name +
+                          " (the other ranks wait for it); make every rank call as often",
+                      name, static_cast<int>(rank)));
+        throw_failure(operation.call);
       }
     }
   }
@@ -191,20 +199,20 @@ class ThreadTeam {
                         : operation.call.element != call.element ? "value type"
                         : operation.call.choice != call.choice   ? "root or operator"
                                                                  : "size";
-    fail(std::make_exception_ptr(RankMismatch(
-        "pactrain: rank " + std::to_string(rank) + " called " + std::string(call.name) +
-            " where other ranks called " + std::string(operation.call.name) + ", with another " +
-            field + "; make all ranks call alike",
-        rank, field)));
-    rethrow_failure();
+    fail(RankMismatch("pactrain: rank " + std::to_string(rank) + " called " +
+                          std::string(call.name) + " where other ranks called " +
+                          std::string(operation.call.name) + ", with another " + field +
+                          "; make all ranks call alike",
+                      rank, field));
+    throw_failure(call);
   }
-  static std::string missing(const ThreadOperation& operation) {
-    std::string ranks;
+  /// None where all came, and some do not progress.
+  static std::vector<int> missing(const ThreadOperation& operation) {
+    std::vector<int> ranks;
     for (std::size_t rank = 0; rank < operation.seats.size(); ++rank) {
-      if (operation.seats[rank].posted) continue;
-      ranks += (ranks.empty() ? "rank " : ", rank ") + std::to_string(rank);
+      if (!operation.seats[rank].posted) ranks.push_back(static_cast<int>(rank));
     }
-    return ranks.empty() ? "ranks that came but do not progress" : ranks;
+    return ranks;
   }
 
   const int size_;
@@ -215,7 +223,7 @@ class ThreadTeam {
   std::vector<std::size_t> next_, largest_;
   std::size_t retired_ = 0;
   std::vector<bool> left_;
-  std::exception_ptr failure_;
+  std::optional<Failure> failure_;
 };
 
 }  // namespace pactrain

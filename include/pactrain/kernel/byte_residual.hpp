@@ -3,6 +3,7 @@
 #pragma once
 
 #include <pactrain/core/config.hpp>
+#include <pactrain/core/model.hpp>
 #include <pactrain/core/value_type.hpp>
 #include <pactrain/kernel/cast.hpp>
 #include <pactrain/kernel/codes.hpp>
@@ -19,73 +20,91 @@ PACTRAIN_FN constexpr std::int8_t saturated_byte(A x) {
   return static_cast<std::int8_t>(round_to_even(x > A(127) ? A(127) : x < A(-128) ? A(-128) : x));
 }
 
-/// The residual of a model: a byte means byte / scale or, without a scale, byte / 128 times the
-/// number of its block, `block` positions of the model sharing one.
+/// The residual of a parameter: a byte means byte / scale or, without a scale, byte / 128 times the
+/// number of its block, which `block` consecutive entries of the parameter share.
 struct ByteResidual {
   std::int8_t* bytes;
   float* largest;  ///< by block
-  std::size_t size, block;
+  std::size_t block;
   double scale;  ///< 0: by block
 
+  /// How many blocks have some of entries first ... first + n - 1.
+  [[nodiscard]] std::size_t touched(std::size_t first, std::size_t n) const {
+    return n == 0 ? 0 : (first + n - 1) / block - first / block + 1;
+  }
+  /// What a byte of a block is to be multiplied by, and then divided by.
   template <class A>
-  PACTRAIN_FN A at(std::size_t position) const {
-    const auto byte = static_cast<A>(bytes[position]);
-    if (scale > 0) return byte / static_cast<A>(scale);
-    return byte / A(128) * static_cast<A>(largest[position / block]);
+  struct Unit {
+    A times, divisor;
+    PACTRAIN_FN A operator()(std::int8_t byte) const {
+      return static_cast<A>(byte) / divisor * times;
+    }
+  };
+  template <class A>
+  PACTRAIN_FN Unit<A> unit(std::size_t number) const {
+    if (scale > 0) return {A(1), static_cast<A>(scale)};
+    return {static_cast<A>(largest[number]), A(128)};
   }
 };
 
-/// out[i] = gradient[i] + residual[first + i].
+/// out[i] = gradient[i] + residual[i], for the entries of a piece that lie in a block: the index
+/// counts the blocks that the piece touches.
 template <class T, class A>
 struct CompensateBytes {
-  const T* gradient;
+  Piece<const T> piece;
   ByteResidual residual;
-  std::size_t first;
   A* out;
   PACTRAIN_FN void operator()(std::size_t i) const {
-    out[i] = cast<A>(gradient[i]) + residual.at<A>(first + i);
+    const std::size_t number = piece.at / residual.block + i, begin = number * residual.block;
+    const std::size_t end = begin + residual.block, last = piece.at + piece.size;
+    const auto unit = residual.template unit<A>(number);
+    for (std::size_t p = begin < piece.at ? piece.at : begin; p < end && p < last; ++p) {
+      out[p - piece.at] = cast<A>(piece.data[p - piece.at]) + unit(residual.bytes[p]);
+    }
   }
 };
 
-/// The residual of entries first ... with a share gamma of what was missed; an entry where that is
-/// not finite keeps its residual. An index is an entry or, where blocks have scales of their own, a
-/// block: it then stores its other entries anew.
+/// The residual of block i of a parameter, with a share gamma of what was missed; an entry where
+/// that is not finite keeps its residual.
 template <class A>
 struct RememberBytes {
-  const A* missed;
-  std::size_t first, count;
+  Piece<const A> missed;
   A gamma;
   ByteResidual residual;
 
   PACTRAIN_FN void operator()(std::size_t i) const {
+    const std::size_t begin = i * residual.block;
+    const std::size_t end =
+        missed.size - begin < residual.block ? missed.size : begin + residual.block;
+    const auto unit = residual.template unit<A>(i);
+    const A* const x = missed.data;
+    std::int8_t* const bytes = residual.bytes;
     if (residual.scale > 0) {
-      residual.bytes[first + i] = saturated_byte(now(first + i) * static_cast<A>(residual.scale));
+      const auto scale = static_cast<A>(residual.scale);
+      for (std::size_t p = begin; p < end; ++p) {
+        bytes[p] = saturated_byte(now(unit(bytes[p]), x[p]) * scale);
+      }
       return;
     }
-    const std::size_t block = first / residual.block + i, begin = block * residual.block;
-    const std::size_t end =
-        begin + residual.block < residual.size ? begin + residual.block : residual.size;
-    A largest = A(0);
+    bits_t<A> most = 0;  // magnitudes, as integers, which vectors compare in any order
     for (std::size_t p = begin; p < end; ++p) {
-      const A size = bits_as<A>(magnitude(now(p)));
-      largest = largest < size ? size : largest;
+      const bits_t<A> size = magnitude(now(unit(bytes[p]), x[p]));
+      most = most < size ? size : most;
     }
     // One number for both passes, and for those who read.
-    constexpr float most = largest_finite<float>;
-    const auto shared = largest < A(most) ? static_cast<float>(largest) : most;
+    const A largest = bits_as<A>(most);
+    constexpr float limit = largest_finite<float>;
+    const auto shared = largest < A(limit) ? static_cast<float>(largest) : limit;
+    const A divisor = shared > 0.0f ? static_cast<A>(shared) : A(1);
     for (std::size_t p = begin; p < end; ++p) {
-      const A steps = shared > 0.0f ? now(p) / static_cast<A>(shared) * A(128) : A(0);
-      residual.bytes[p] = saturated_byte(steps);
+      bytes[p] = saturated_byte(now(unit(bytes[p]), x[p]) / divisor * A(128));
     }
-    residual.largest[block] = shared;
+    residual.largest[i] = shared;
   }
 
  private:
-  PACTRAIN_FN A now(std::size_t position) const {
-    const A old = residual.at<A>(position);
-    if (position < first || position >= first + count) return old;
-    const A kept = gamma == A(1) ? A(0) : (A(1) - gamma) * old;
-    const A sum = kept + gamma * missed[position - first];
+  PACTRAIN_FN A now(A old, A lost) const {
+    const A sum = (A(1) - gamma) * old + gamma * lost;
     return is_finite(sum) ? sum : old;
   }
 };

@@ -89,6 +89,10 @@ class BasicMpiCommunicator {
   [[nodiscard]] std::uint64_t bytes_sent() const noexcept { return pool_.link().bytes_sent; }
   [[nodiscard]] std::chrono::nanoseconds timeout() const noexcept { return options_.timeout; }
 
+  void set_timeout(std::chrono::nanoseconds timeout) {
+    options_.timeout = checked_timeout(timeout);
+  }
+
   template <class E, ReducibleValue T, class Op>
   [[nodiscard]] request start_all_reduce(E& exec, std::span<T> x, Op op) {
     return start(exec, [&] {
@@ -196,27 +200,24 @@ class BasicMpiCommunicator {
 
   bool test(request& started) {
     if (started.operation_ == nullptr) return true;
-    return pool_.guarded([&] { return delivered(started); });
+    return pool_.fuse().guarded([&] { return delivered(started); });
   }
 
   void finish(request& started, Deadline deadline) {
     if (started.operation_ == nullptr) return;
-    pool_.guarded([&] {
+    pool_.fuse().guarded([&] {
       while (!delivered(started)) {
         if (std::chrono::steady_clock::now() < deadline) {
           std::this_thread::yield();
           continue;
         }
-        const mpi::Operation<S>& operation = *started.operation_;
-        throw DeadlineExceeded(std::string("pactrain: ") + operation.name() +
-                               " reached its deadline (waiting for " + operation.awaited() +
-                               "); look there for the cause, or set a longer timeout");
+        throw DeadlineExceeded::of(started.operation_->name(), started.operation_->awaited());
       }
     });
   }
 
   /// Makes this rank's waits fail, now and later. Other ranks notice by their deadlines.
-  void abort(const std::string& why) { pool_.abort(why); }
+  void abort(const std::string& why) { pool_.fuse().abort(why); }
 
  private:
   using Schedule = mpi::Schedule<S>;
@@ -224,7 +225,7 @@ class BasicMpiCommunicator {
   /// What `build` starts, after all that the executor has queued.
   template <class E, class Build>
   request start(E& exec, Build build) {
-    return pool_.guarded([&] {
+    return pool_.fuse().guarded([&] {
       exec.fence();
       return build();
     });

@@ -138,19 +138,19 @@ class Operation {
   [[nodiscard]] const char* name() const noexcept { return name_; }
   [[nodiscard]] std::size_t capacity() const noexcept { return staging_.bytes(); }
   /// The ranks that this one waits for, as far as can be known, for messages.
-  [[nodiscard]] std::string awaited() const {
+  [[nodiscard]] std::vector<int> awaited() const {
     for (const bool sends : {false, true}) {
       for (const int phase : {0, 1}) {
-        std::string ranks;
+        std::vector<int> ranks;
         for (const Lane& lane : lanes_) {
           if (lane.sends != sends || lane.phase != phase) continue;
           if (lane.complete == segments(lane.bytes)) continue;
-          ranks += (ranks.empty() ? "rank " : ", rank ") + std::to_string(lane.peer);
+          ranks.push_back(lane.peer);
         }
         if (!ranks.empty()) return ranks;
       }
     }
-    return "ranks that MPI does not name";
+    return {};
   }
 
  private:

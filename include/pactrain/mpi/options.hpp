@@ -32,8 +32,7 @@ namespace mpi {
 /// Throws `PreconditionError` for options that cannot work; returns them otherwise.
 inline MpiOptions checked(MpiOptions options) {
   constexpr std::size_t largest = std::numeric_limits<int>::max();
-  expects(options.timeout.count() > 0,
-          "the timeout is not positive; every wait would fail at once");
+  static_cast<void>(checked_timeout(options.timeout));
   expects(options.farewell.count() >= 0,
           "farewell is negative (the time for which a destructor waits); set 0 for none");
   expects(options.segment > 0, "a segment of 0 bytes moves nothing; set at least one element's");

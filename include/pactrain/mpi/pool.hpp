@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <pactrain/core/error.hpp>
+#include <pactrain/core/fuse.hpp>
 #include <pactrain/mpi/link.hpp>
 #include <pactrain/mpi/operation.hpp>
 
@@ -11,9 +11,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
-#include <exception>
 #include <memory>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -32,7 +30,7 @@ class Pool {
     std::swap(link_, other.link_);
     std::swap(exec_, other.exec_);
     std::swap(operations_, other.operations_);
-    std::swap(failure_, other.failure_);
+    std::swap(fuse_, other.fuse_);
     return *this;
   }
   /// MPI may still write to the staging of what has not finished, and has no way to be told not to
@@ -71,25 +69,8 @@ class Pool {
     }
   }
 
-  /// Calls `f`, unless an earlier call failed; if it throws, all later ones fail.
-  template <class F>
-  decltype(auto) guarded(F f) {
-    if (failure_) std::rethrow_exception(failure_);
-    try {
-      return f();
-    } catch (const std::exception& error) {
-      failure_ = std::make_exception_ptr(
-          BackendError("pactrain: the communicator is unusable since an earlier call failed (" +
-                       std::string(error.what()) + "); make a new one"));
-      throw;
-    }
-  }
-  void abort(const std::string& why) {
-    if (failure_) return;
-    failure_ = std::make_exception_ptr(
-        PeerLost("pactrain: the communicator is unusable since it was aborted (" + why +
-                 "); make a new one"));
-  }
+  /// What says whether calls are still of use.
+  [[nodiscard]] Fuse& fuse() noexcept { return fuse_; }
 
  private:
   static bool fits_better(std::size_t a, std::size_t b, std::size_t bytes) {
@@ -100,7 +81,7 @@ class Pool {
   std::unique_ptr<Link> link_;
   std::unique_ptr<S> exec_;
   std::vector<std::unique_ptr<Operation<S>>> operations_;
-  std::exception_ptr failure_;
+  Fuse fuse_;
 };
 
 }  // namespace pactrain::mpi

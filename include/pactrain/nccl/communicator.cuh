@@ -86,6 +86,9 @@ class NcclCommunicator {
   [[nodiscard]] int size() const noexcept { return peers_.size(); }
   [[nodiscard]] std::uint64_t bytes_sent() const noexcept { return peers_.bytes_sent(); }
   [[nodiscard]] std::chrono::nanoseconds timeout() const noexcept { return options_.timeout; }
+  void set_timeout(std::chrono::nanoseconds timeout) {
+    options_.timeout = checked_timeout(timeout);
+  }
 
   template <class E, ReducibleValue T, class Op>
   [[nodiscard]] request start_all_reduce(E& exec, std::span<T> x, Op op) {

@@ -4,6 +4,7 @@
 
 #include <pactrain/core/communicator.hpp>
 #include <pactrain/core/error.hpp>
+#include <pactrain/core/fuse.hpp>
 #include <pactrain/nccl/error.hpp>
 
 #include <nccl.h>
@@ -68,15 +69,11 @@ class Link {
   /// communicator has under way is ended, so that no stream waits for it for ever.
   template <class F>
   decltype(auto) guarded(F f) {
-    if (failure_) std::rethrow_exception(failure_);
     try {
-      return f();
+      return fuse_.guarded(f);
     } catch (const PreconditionError&) {
       throw;
-    } catch (const std::exception& error) {
-      failure_ = std::make_exception_ptr(
-          BackendError("pactrain: the communicator is unusable since an earlier call failed (" +
-                       std::string(error.what()) + "); make a new one"));
+    } catch (...) {
       end();
       throw;
     }
@@ -102,21 +99,22 @@ class Link {
     const std::string message = std::string("pactrain: ") + name + " failed with NCCL's code " +
                                 std::to_string(static_cast<int>(now)) + " (" + text_of(now, comm_) +
                                 ")";
-    if (now == ncclRemoteError) throw PeerLost(message + "; another rank has ended or failed");
+    if (now == ncclRemoteError) {
+      throw PeerLost(message + "; another rank has ended or failed", name);
+    }
     throw BackendError(message);
   }
   /// Throws the error of a wait for `name` that has reached its deadline.
   [[noreturn]] static void expire(const char* name) {
-    throw DeadlineExceeded(std::string("pactrain: ") + name +
-                           " reached its deadline (a rank has not come, or has called something "
-                           "else; NCCL does not say which); look at the other ranks for the "
-                           "cause, or set a longer timeout");
+    throw DeadlineExceeded(
+        std::string("pactrain: ") + name +
+            " reached its deadline (a rank has not come, or has called something "
+            "else; NCCL does not say which); look at the other ranks for the "
+            "cause, or set a longer timeout",
+        name);
   }
   void abort(const std::string& why) {
-    if (failure_) return;
-    failure_ = std::make_exception_ptr(
-        PeerLost("pactrain: the communicator is unusable since it was aborted (" + why +
-                 "); make a new one"));
+    fuse_.abort(why);
     end();
   }
 
@@ -142,7 +140,7 @@ class Link {
   ncclComm_t comm_ = nullptr;
   int rank_ = 0, size_ = 1;
   bool owned_ = false;
-  std::exception_ptr failure_;
+  Fuse fuse_;
 };
 
 }  // namespace pactrain::nccl
