@@ -57,6 +57,12 @@ std::vector<Compressor> pruned_compressors() {
                        ErrorFeedback{.gamma = task.recipe.gamma});
        },
        0.2},
+      {"pactrain-adaptive", "pruned, dense or packed or ternary, whichever is fastest here",
+       [](const Task& task) {
+         return pruned(task, Adaptive<Ternary>{.codecs = {Ternary{.clip = task.recipe.clip}}},
+                       ErrorFeedback{.gamma = task.recipe.gamma});
+       },
+       0.2},
       {"pactrain-topk", "pruned, a tenth of the survivors a step, with feedback",
        [](const Task& task) {
          return pruned(task, Gathered<TopK>{.policy = {.fraction = 0.1}}, ErrorFeedback{});

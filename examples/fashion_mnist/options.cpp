@@ -111,6 +111,9 @@ std::optional<int> parse_options(int argc, char** argv, bool quiet, Settings& se
       ->delimiter(',')
       ->excludes(by_name);
   app.add_option("--output", settings.output, "directory for results.json and the picture");
+  app.add_flag("--trace", settings.trace,
+               "write what calls did to the output directory too: JSON lines, and a trace of the "
+               "first steps that Perfetto opens, of each run and worker");
   app.add_option("--data", settings.data, "directory with the four files of Fashion-MNIST");
   app.get_formatter()->column_width(24);
   for (CLI::Option* option : app.get_options())

@@ -68,6 +68,8 @@ void print_table(std::ostream& out, const std::vector<Result>& results) {
       out << format("  %*.2f", static_cast<int>(name.size()), 1e3 * seconds);
     out << '\n';
   }
+  out << "\nWhat one worker's calls did.\n";
+  for (const Result& r : results) out << r.run.name << '\n' << r.summary;
   out.flush();
 }
 

@@ -40,6 +40,7 @@ struct Result {
   std::vector<std::pair<std::string, double>> stages, stages_steady;  // seconds a step
   std::vector<Point> curve;
   std::uint64_t weights = 0;  // their fingerprint
+  std::string summary;        // of what this rank's calls did
 };
 
 /// Prints one line a run: accuracy, bytes, and how many times fewer bytes than the dense run;

@@ -53,6 +53,7 @@ struct Settings {
   std::size_t batch = 256;         // examples a step, all workers together
   std::uint64_t seed = 1;
   std::vector<Run> runs;
+  bool trace = false;          // write what the calls of each rank did
   std::filesystem::path data;  // empty: where Debian puts it
   std::filesystem::path output = "pactrain_fashion_mnist_output";
   Recipe recipe;

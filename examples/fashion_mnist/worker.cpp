@@ -5,6 +5,7 @@
 #include "gather.hpp"
 #include "optimiser.hpp"
 #include "progress.hpp"
+#include "run_log.hpp"
 #include "shard.hpp"
 
 #include <pactrain/pactrain.hpp>
@@ -61,6 +62,7 @@ Result Worker::train(const Run& run, const Compressor& by, Reducer& reducer) {
                     : settings_.backend == "threads" ? Progress::Style::bar
                                                      : Progress::Style::lines;
   Progress progress(show, run.name, steps_);
+  RunLog log(backend_, settings_, run);
   Result result;
   result.run = run;
   Cost all, steady;
@@ -78,6 +80,7 @@ Result Worker::train(const Run& run, const Compressor& by, Reducer& reducer) {
     loss += backward(reducer, shard.batch(in_epoch, batch_), cost.stages);
     const pactrain::Report report = reducer.reduce(gradient_.parts());
     cost.stages.add(report);
+    log.note(report);
     cost.stages.start();
     // A mask that prunes more and more has changed where it keeps less. Once weight and velocity
     // are zero they stay so, as their gradient is.
@@ -109,6 +112,7 @@ Result Worker::train(const Run& run, const Compressor& by, Reducer& reducer) {
                    result.accuracy);
   }
   progress.finish(result.accuracy);
+  result.summary = log.summary();
   note_cost(all, steady.steps == 0 ? all : steady, result);
   result.kept = static_cast<double>(kept) / static_cast<double>(weights_.values().size());
   return result;

@@ -7,6 +7,7 @@
 #include <pipeline/support.hpp>
 #include <suite/policies_made.hpp>
 
+#include <pactrain/adaptive.hpp>
 #include <pactrain/compress/int8.hpp>
 #include <pactrain/compress/low_rank.hpp>
 #include <pactrain/dense_all_reduce.hpp>
@@ -162,6 +163,12 @@ TEST_CASE("policies") {
 TEST_CASE("owners of shares") {
   check_no_allocation_of(Scattered<Int8, ErrorFeedback>{});
   check_no_allocation_of(Sharded<Int8>{});
+}
+TEST_CASE("what chooses among ways") {
+  const CostModel fast{.rate = 1e12, .pack = 1, .codecs = {{.encode = 1}}};
+  const CostModel slow{.rate = 1e3, .codecs = {{.bytes = 1}}};
+  check_no_allocation_of(Adaptive<Ternary>{.model = fast});
+  check_no_allocation_of(Adaptive<Ternary>{.model = slow});
 }
 TEST_CASE("factors") {
   check_no_allocation_of(LowRank{});
