@@ -89,6 +89,7 @@ Result Worker::train(const Run& run, const Compressor& by, Reducer& reducer) {
     optimiser(weights_, gradient_, velocity_, rate(step));
     cost.stages.stop("optimiser");
     cost.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    cost.seconds_of_each = {cost.seconds};
     cost.payload = static_cast<double>(report.payload_bytes);
     cost.sent = static_cast<double>(report.bytes_sent);
     all += cost;
@@ -146,6 +147,10 @@ void Worker::note_cost(const Cost& all, const Cost& steady, Result& result) {
   result.payload_per_step_steady = a_step(steady.payload, steady);
   result.bytes_per_step_steady = a_step(steady.sent, steady);
   result.seconds_per_step_steady = a_step(steady.seconds, steady);
+  std::vector<double> each = steady.seconds_of_each;
+  std::ranges::sort(each);
+  for (std::size_t quarter = 1; quarter < 4; ++quarter)
+    result.quartiles_steady[quarter - 1] = each[(each.size() - 1) * quarter / 4];
   for (const auto& [name, seconds] : all.stages.seconds())
     result.stages.emplace_back(name, a_step(seconds, all));
   for (const auto& [name, seconds] : steady.stages.seconds())

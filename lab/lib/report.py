@@ -60,10 +60,15 @@ def seconds_to(target, record):
     return next((p["seconds"] for p in record["curve"] if p["accuracy"] >= target), None)
 
 
+def pace(record):
+    """Seconds a step, the median: others may use the machine too."""
+    return record["quartiles_steady"][1]
+
+
 def fastest_dense(records):
     """Of both orders of summation, without overlap, which is a row of its own."""
     plain = [r for r in records if is_dense(r["row"]) and "overlap" not in r["row"]]
-    return min(plain, key=lambda r: r["seconds_per_step_steady"], default=None)
+    return min(plain, key=pace, default=None)
 
 
 def table(head, rows):
@@ -80,11 +85,12 @@ def throughput_table(records, order):
     dense = fastest_dense(records)
     rows = []
     for record in sorted(records, key=lambda r: order.index(r["row"])):
-        seconds = record["seconds_per_step_steady"]
-        times = dense["seconds_per_step_steady"] / seconds if dense else float("nan")
+        low, seconds, high = record["quartiles_steady"]
+        times = pace(dense) / seconds if dense else float("nan")
         wire = on_the_wire(record)
         rows.append([
-            record["row"], f"{1 / seconds:.2f}", f"{times:.2f}", f"{1e3 * seconds:.1f}",
+            record["row"], f"{1 / seconds:.2f}", f"{times:.2f}",
+            f"{1e3 * seconds:.1f} ({1e3 * low:.1f}-{1e3 * high:.1f})",
             f"{1e3 * computation(record):.1f}", f"{1e3 * communication(record):.1f}",
             f"{1e3 * wire:.1f}", f"{communication(record) / wire:.2f}",
             f"{record['bytes_per_step_steady'] / 1e6:.3f}", f"{counted(record):.3f}",
@@ -126,14 +132,14 @@ def training_table(records, order):
 def margins(records):
     """One sentence a setting: the fastest of ours, over dense and over the fastest baseline."""
     dense = fastest_dense(records)
-    pace = {r["row"]: r["seconds_per_step_steady"] for r in records}
-    ours = {row: s for row, s in pace.items() if is_ours(row)}
-    others = {row: s for row, s in pace.items() if not is_ours(row) and not is_dense(row)}
+    paces = {r["row"]: pace(r) for r in records}
+    ours = {row: s for row, s in paces.items() if is_ours(row)}
+    others = {row: s for row, s in paces.items() if not is_ours(row) and not is_dense(row)}
     if not (dense and ours and others):
         return ""
     best, baseline = min(ours, key=ours.get), min(others, key=others.get)
     return (
-        f"Fastest here: {best}, {dense['seconds_per_step_steady'] / ours[best]:.2f} times {dense['row']} "
+        f"Fastest here: {best}, {pace(dense) / ours[best]:.2f} times {dense['row']} "
         f"and {others[baseline] / ours[best]:.2f} times {baseline}, in steps a second.\n"
     )
 
@@ -179,7 +185,7 @@ def pictures(groups, order, folder):
     paces = defaultdict(lambda: defaultdict(list))
     for (kind, network, ranks, rate), records in groups.items():
         for record in records if kind == "throughput" else []:
-            paces[network, ranks][record["row"]].append((rate, 1 / record["seconds_per_step_steady"]))
+            paces[network, ranks][record["row"]].append((rate, 1 / pace(record)))
     panels = [
         (f'set title "{network}, {ranks} ranks"',
          [(row, sorted(rows[row])) for row in order if row in rows], "using 1:2")
