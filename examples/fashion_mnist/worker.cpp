@@ -39,15 +39,24 @@ Result Worker::train(const Run& run) {
   pactrain::broadcast(backend_, weights_.parts());
   for (float& v : velocity_.values()) v = 0;
   const Compressor& by = compressor(run.compressor);
+  // Scores that ranks agree on before the first step are paid for, too.
+  Cost prepared;
+  const std::uint64_t sent_unprepared = backend_.communicator().bytes_sent();
+  const auto start = std::chrono::steady_clock::now();
+  prepared.stages.start();
   const auto reducer =
       by.make({backend_, *network_, run, settings_.recipe, steps_, weights_, gradient_});
-  Result result = train(run, by, *reducer);
+  prepared.stages.stop("prepare");
+  prepared.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  prepared.sent = static_cast<double>(backend_.communicator().bytes_sent() - sent_unprepared);
+  Result result = train(run, by, *reducer, prepared);
   result.bytes_in_all =
       mean(static_cast<double>(backend_.communicator().bytes_sent() - sent_before));
   return result;
 }
 
-Result Worker::train(const Run& run, const Compressor& by, Reducer& reducer) {
+Result Worker::train(const Run& run, const Compressor& by, Reducer& reducer, const Cost& prepared) {
   const Recipe& recipe = settings_.recipe;
   const Optimiser optimiser{
       .momentum = by.momentum < 0 ? recipe.momentum : static_cast<float>(by.momentum),
@@ -63,7 +72,7 @@ Result Worker::train(const Run& run, const Compressor& by, Reducer& reducer) {
   Progress progress(show, run.name, steps_);
   Result result;
   result.run = run;
-  Cost all, steady;
+  Cost all = prepared, steady;
   std::size_t kept = weights_.values().size(), least = kept;
   double loss = 0;
   for (std::size_t step = 0; step < steps_; ++step) {

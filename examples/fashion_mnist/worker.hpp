@@ -27,7 +27,7 @@ class Worker {
   Result train(const Run& run);
 
  private:
-  Result train(const Run& run, const Compressor& by, Reducer& reducer);
+  Result train(const Run& run, const Compressor& by, Reducer& reducer, const Cost& prepared);
   double backward(Reducer& reducer, std::span<const std::uint32_t> examples, Stages& stages);
   void note_accuracy(const Cost& all, Result& result);
   void note_cost(const Cost& all, const Cost& steady, Result& result);

@@ -1,0 +1,65 @@
+set terminal pngcairo size 700,560 font "Sans,11"
+set output "throughput.png"
+set linetype 1 lc rgb "#000000" pt 7
+set linetype 2 lc rgb "#0072b2" pt 5
+set linetype 3 lc rgb "#d55e00" pt 9
+set linetype 4 lc rgb "#009e73" pt 13
+set linetype 5 lc rgb "#cc79a7" pt 11
+set linetype 6 lc rgb "#e69f00" pt 4
+set linetype 7 lc rgb "#56b4e9" pt 6
+set linetype 8 lc rgb "#888888" pt 8
+set linetype cycle 8
+set style data linespoints
+set grid lt 1 lc rgb "#cccccc" lw 0.5
+set datafile separator tab
+
+$panel0_0 << END
+100	1.0301356013023988
+END
+$panel0_1 << END
+100	1.0182622918580486
+END
+$panel0_2 << END
+100	1.0628119525787763
+END
+$panel0_3 << END
+100	1.9443605404262239
+END
+$panel0_4 << END
+100	1.9765020783314653
+END
+$panel0_5 << END
+100	5.422523373746333
+END
+$panel0_6 << END
+100	8.125961636457511
+END
+$panel0_7 << END
+100	1.9659886287099755
+END
+$panel0_8 << END
+100	4.311750476826784
+END
+$panel0_9 << END
+100	7.58428932668272
+END
+$panel0_10 << END
+100	11.905333927711098
+END
+$panel0_11 << END
+100	11.88111664389631
+END
+$panel0_12 << END
+100	8.342690425392032
+END
+$panel0_13 << END
+100	11.883357007951332
+END
+set logscale xy
+set xlabel "Mbit/s"
+set ylabel "steps a second"
+set key bottom right
+set multiplot layout 1,1
+set title "perceptron, 4 ranks"
+plot $panel0_0 using 1:2 lt 1 lw 2 title "dense", $panel0_1 using 1:2 lt 2 lw 2 title "dense, vendor's order", $panel0_2 using 1:2 lt 3 lw 2 title "dense, overlap", $panel0_3 using 1:2 lt 4 lw 2 title "fp16", $panel0_4 using 1:2 lt 5 lw 2 title "TopK-0.1", $panel0_5 using 1:2 lt 6 lw 2 title "TopK-0.01", $panel0_6 using 1:2 lt 7 lw 2 title "PowerSGD", $panel0_7 using 1:2 lt 8 lw 2 title "PacTrain 50 %", $panel0_8 using 1:2 lt 9 lw 2 title "PacTrain 80 %", $panel0_9 using 1:2 lt 10 lw 2 title "PacTrain 90 %", $panel0_10 using 1:2 lt 11 lw 2 title "PacTrain 95 %", $panel0_11 using 1:2 lt 12 lw 2 title "PacTrain 90 %, ternary", $panel0_12 using 1:2 lt 13 lw 2 title "PacTrain 90 %, overlap", $panel0_13 using 1:2 lt 14 lw 2 title "PacTrain 90 %, ternary, overlap"
+unset multiplot
