@@ -30,7 +30,11 @@ Worker::Worker(Backend& backend, const Settings& settings, const Problem& proble
       steps_(settings.steps != 0 ? settings.steps : settings.epochs * steps_per_epoch_),
       weights_(network_->shapes()),
       gradient_(network_->shapes()),
-      velocity_(network_->shapes()) {}
+      velocity_(network_->shapes()) {
+  if (steps_per_epoch_ == 0)
+    throw std::runtime_error("there are " + std::to_string(network_->train_size()) +
+                             " examples, fewer than a step takes. Ask for a smaller --batch.");
+}
 
 Result Worker::train(const Run& run) {
   const std::uint64_t sent_before = backend_.communicator().bytes_sent();

@@ -20,6 +20,7 @@ namespace demo {
 /// One rank of a training.
 class Worker {
  public:
+  /// Throws std::runtime_error where there are fewer examples than a step takes.
   Worker(Backend& backend, const Settings& settings, const Problem& problem);
 
   /// Trains the network from its start; every rank gets the same result. Collective.
