@@ -1,4 +1,4 @@
-set terminal pngcairo size 700,560 font "Sans,11"
+set terminal pngcairo size 900,560 font "Sans,11"
 set output "throughput.png"
 set linetype 1 lc rgb "#000000" pt 7
 set linetype 2 lc rgb "#0072b2" pt 5
@@ -58,8 +58,9 @@ END
 set logscale xy
 set xlabel "Mbit/s"
 set ylabel "steps a second"
-set key bottom right
+set xrange [80:1250]
+set key outside right top
 set multiplot layout 1,1
 set title "perceptron, 4 ranks"
-plot $panel0_0 using 1:2 lt 1 lw 2 title "dense", $panel0_1 using 1:2 lt 2 lw 2 title "dense, vendor's order", $panel0_2 using 1:2 lt 3 lw 2 title "dense, overlap", $panel0_3 using 1:2 lt 4 lw 2 title "fp16", $panel0_4 using 1:2 lt 5 lw 2 title "TopK-0.1", $panel0_5 using 1:2 lt 6 lw 2 title "TopK-0.01", $panel0_6 using 1:2 lt 7 lw 2 title "PowerSGD", $panel0_7 using 1:2 lt 8 lw 2 title "PacTrain 50 %", $panel0_8 using 1:2 lt 9 lw 2 title "PacTrain 80 %", $panel0_9 using 1:2 lt 10 lw 2 title "PacTrain 90 %", $panel0_10 using 1:2 lt 11 lw 2 title "PacTrain 95 %", $panel0_11 using 1:2 lt 12 lw 2 title "PacTrain 90 %, ternary", $panel0_12 using 1:2 lt 13 lw 2 title "PacTrain 90 %, overlap", $panel0_13 using 1:2 lt 14 lw 2 title "PacTrain 90 %, ternary, overlap"
+plot $panel0_0 using 1:2 lt 1 dt 1 lw 2 title "dense", $panel0_1 using 1:2 lt 2 dt 1 lw 2 title "dense, vendor's order", $panel0_2 using 1:2 lt 3 dt 1 lw 2 title "dense, overlap", $panel0_3 using 1:2 lt 4 dt 1 lw 2 title "fp16", $panel0_4 using 1:2 lt 5 dt 1 lw 2 title "TopK-0.1", $panel0_5 using 1:2 lt 6 dt 1 lw 2 title "TopK-0.01", $panel0_6 using 1:2 lt 7 dt 1 lw 2 title "PowerSGD", $panel0_7 using 1:2 lt 8 dt 1 lw 2 title "PacTrain 50 %", $panel0_8 using 1:2 lt 9 dt 2 lw 2 title "PacTrain 80 %", $panel0_9 using 1:2 lt 10 dt 2 lw 2 title "PacTrain 90 %", $panel0_10 using 1:2 lt 11 dt 2 lw 2 title "PacTrain 95 %", $panel0_11 using 1:2 lt 12 dt 2 lw 2 title "PacTrain 90 %, ternary", $panel0_12 using 1:2 lt 13 dt 2 lw 2 title "PacTrain 90 %, overlap", $panel0_13 using 1:2 lt 14 dt 2 lw 2 title "PacTrain 90 %, ternary, overlap"
 unset multiplot

@@ -172,7 +172,7 @@ def draw(folder, name, settings, width, panels):
         for i, (title, points) in enumerate(curves):
             block = f"$panel{number}_{i}"
             script += [f"{block} << END", *("\t".join(map(str, p)) for p in points), "END"]
-            blocks.append(f'{block} {style} lt {i + 1} lw 2 title "{title}"')
+            blocks.append(f'{block} {style} lt {i + 1} dt {1 + i // 8} lw 2 title "{title}"')
         plots += [panel_settings, "plot " + ", ".join(blocks)]
     script += [settings, f"set multiplot layout 1,{len(panels)}", *plots, "unset multiplot", ""]
     source = folder / f"{name}.gp"
@@ -192,8 +192,9 @@ def pictures(groups, order, folder):
         for (network, ranks), rows in paces.items()
     ]  # fmt: skip
     if panels:
-        axes = 'set logscale xy\nset xlabel "Mbit/s"\nset ylabel "steps a second"\nset key bottom right'
-        draw(folder, "throughput", axes, 700 * len(panels), panels)
+        axes = 'set logscale xy\nset xlabel "Mbit/s"\nset ylabel "steps a second"\nset xrange [80:1250]\n'
+        axes += "set key outside right top"
+        draw(folder, "throughput", axes, 900 * len(panels), panels)
 
     panels, pruned = [], {}
     for (kind, network, ranks, rate), records in groups.items():
@@ -206,7 +207,7 @@ def pictures(groups, order, folder):
         ]
         panels.append((f'set title "{network}, {ranks} ranks, {rate} Mbit/s"', curves, "using 1:2"))
         for record in records:
-            if record["sparsity"] > 0 and record["row"].endswith("%"):
+            if record["row"] == "dense" or record["row"].endswith("%"):
                 pruned.setdefault((network, rate), defaultdict(list))[record["sparsity"]].append(
                     100 * record["accuracy"]
                 )
@@ -217,8 +218,9 @@ def pictures(groups, order, folder):
     if pruned:
         key, ratios = max(pruned.items(), key=lambda item: len(item[1]))
         points = [(100 * s, mean(a), min(a), max(a)) for s, a in sorted(ratios.items())]
-        axes = 'set xlabel "weights pruned (%)"\nset ylabel "test accuracy (%)"\nset key bottom left'
-        title = f'set title "{key[0]}: mean, least and largest over seeds"'
+        axes = 'set xlabel "weights pruned (%)"\nset ylabel "test accuracy (%)"\n'
+        axes += "set xrange [-2:100]\nunset key"
+        title = f'set title "{key[0]}, pruned from the first step: mean, least and largest over seeds"'
         curve = [("PacTrain", points)]
         draw(folder, "pruning", axes, 700, [(title, curve, "using 1:2:3:4 with yerrorlines")])
 
