@@ -5,6 +5,7 @@
 #include "stages.hpp"
 
 #include <cstddef>
+#include <vector>
 
 namespace demo {
 
@@ -12,12 +13,15 @@ namespace demo {
 struct Cost {
   std::size_t steps = 0;
   double seconds = 0;  // on the wall; stages that overlap count for themselves
+  std::vector<double> seconds_of_each;
   double payload = 0, sent = 0;
   Stages stages;
 
   Cost& operator+=(const Cost& other) {
     steps += other.steps;
     seconds += other.seconds;
+    seconds_of_each.insert(seconds_of_each.end(), other.seconds_of_each.begin(),
+                           other.seconds_of_each.end());
     payload += other.payload;
     sent += other.sent;
     stages += other.stages;

@@ -114,7 +114,10 @@ std::optional<int> parse_options(int argc, char** argv, bool quiet, Settings& se
   app.add_flag("--trace", settings.trace,
                "write what calls did to the output directory too: JSON lines, and a trace of the "
                "first steps that Perfetto opens, of each run and worker");
-  app.add_option("--data", settings.data, "directory with the four files of Fashion-MNIST");
+  app.add_option(
+      "--data", settings.data,
+      "directory with the four files of Fashion-MNIST, or a text file for the transformer; as a "
+      "rule what Debian installs");
   app.get_formatter()->column_width(24);
   for (CLI::Option* option : app.get_options())
     if (option->get_items_expected_max() == 1 && option->get_default_str().empty())

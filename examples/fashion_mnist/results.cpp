@@ -101,6 +101,7 @@ void write_json(const std::filesystem::path& file, const Settings& settings,
                 {"steps_steady", r.steps_steady},
                 {"seconds_per_step", r.seconds_per_step},
                 {"seconds_per_step_steady", r.seconds_per_step_steady},
+                {"quartiles_steady", r.quartiles_steady},
                 {"weights", hexadecimal(r.weights)}};
     if (dense && r.bytes_per_step > 0)
       run["times_fewer_bytes"] = dense->bytes_per_step / r.bytes_per_step;

@@ -4,6 +4,7 @@
 
 #include "settings.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -37,6 +38,7 @@ struct Result {
   std::size_t steps_steady = 0;  // those since the final mask stands
   double seconds_per_step = 0;
   double seconds_per_step_steady = 0;
+  std::array<double, 3> quartiles_steady{};  // of the seconds of a step, on the first worker
   std::vector<std::pair<std::string, double>> stages, stages_steady;  // seconds a step
   std::vector<Point> curve;
   std::uint64_t weights = 0;  // their fingerprint

@@ -31,7 +31,11 @@ Worker::Worker(Backend& backend, const Settings& settings, const Problem& proble
       steps_(settings.steps != 0 ? settings.steps : settings.epochs * steps_per_epoch_),
       weights_(network_->shapes()),
       gradient_(network_->shapes()),
-      velocity_(network_->shapes()) {}
+      velocity_(network_->shapes()) {
+  if (steps_per_epoch_ == 0)
+    throw std::runtime_error("there are " + std::to_string(network_->train_size()) +
+                             " examples, fewer than a step takes. Ask for a smaller --batch.");
+}
 
 Result Worker::train(const Run& run) {
   const std::uint64_t sent_before = backend_.communicator().bytes_sent();
@@ -40,15 +44,24 @@ Result Worker::train(const Run& run) {
   pactrain::broadcast(backend_, weights_.parts());
   for (float& v : velocity_.values()) v = 0;
   const Compressor& by = compressor(run.compressor);
+  // Scores that ranks agree on before the first step are paid for, too.
+  Cost prepared;
+  const std::uint64_t sent_unprepared = backend_.communicator().bytes_sent();
+  const auto start = std::chrono::steady_clock::now();
+  prepared.stages.start();
   const auto reducer =
       by.make({backend_, *network_, run, settings_.recipe, steps_, weights_, gradient_});
-  Result result = train(run, by, *reducer);
+  prepared.stages.stop("prepare");
+  prepared.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  prepared.sent = static_cast<double>(backend_.communicator().bytes_sent() - sent_unprepared);
+  Result result = train(run, by, *reducer, prepared);
   result.bytes_in_all =
       mean(static_cast<double>(backend_.communicator().bytes_sent() - sent_before));
   return result;
 }
 
-Result Worker::train(const Run& run, const Compressor& by, Reducer& reducer) {
+Result Worker::train(const Run& run, const Compressor& by, Reducer& reducer, const Cost& prepared) {
   const Recipe& recipe = settings_.recipe;
   const Optimiser optimiser{
       .momentum = by.momentum < 0 ? recipe.momentum : static_cast<float>(by.momentum),
@@ -65,7 +78,7 @@ Result Worker::train(const Run& run, const Compressor& by, Reducer& reducer) {
   RunLog log(backend_, settings_, run);
   Result result;
   result.run = run;
-  Cost all, steady;
+  Cost all = prepared, steady;
   std::size_t kept = weights_.values().size(), least = kept;
   double loss = 0;
   for (std::size_t step = 0; step < steps_; ++step) {
@@ -92,6 +105,7 @@ Result Worker::train(const Run& run, const Compressor& by, Reducer& reducer) {
     optimiser(weights_, gradient_, velocity_, rate(step));
     cost.stages.stop("optimiser");
     cost.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    cost.seconds_of_each = {cost.seconds};
     cost.payload = static_cast<double>(report.payload_bytes);
     cost.sent = static_cast<double>(report.bytes_sent);
     all += cost;
@@ -150,6 +164,10 @@ void Worker::note_cost(const Cost& all, const Cost& steady, Result& result) {
   result.payload_per_step_steady = a_step(steady.payload, steady);
   result.bytes_per_step_steady = a_step(steady.sent, steady);
   result.seconds_per_step_steady = a_step(steady.seconds, steady);
+  std::vector<double> each = steady.seconds_of_each;
+  std::ranges::sort(each);
+  for (std::size_t quarter = 1; quarter < 4; ++quarter)
+    result.quartiles_steady[quarter - 1] = each[(each.size() - 1) * quarter / 4];
   for (const auto& [name, seconds] : all.stages.seconds())
     result.stages.emplace_back(name, a_step(seconds, all));
   for (const auto& [name, seconds] : steady.stages.seconds())

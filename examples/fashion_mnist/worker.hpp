@@ -20,6 +20,7 @@ namespace demo {
 /// One rank of a training.
 class Worker {
  public:
+  /// Throws std::runtime_error where there are fewer examples than a step takes.
   Worker(Backend& backend, const Settings& settings, const Problem& problem);
 
   /// Trains the network from its start; every rank gets the same result. Collective.
@@ -27,7 +28,7 @@ class Worker {
   Result train(const Run& run);
 
  private:
-  Result train(const Run& run, const Compressor& by, Reducer& reducer);
+  Result train(const Run& run, const Compressor& by, Reducer& reducer, const Cost& prepared);
   double backward(Reducer& reducer, std::span<const std::uint32_t> examples, Stages& stages);
   void note_accuracy(const Cost& all, Result& result);
   void note_cost(const Cost& all, const Cost& steady, Result& result);

@@ -60,10 +60,15 @@ def seconds_to(target, record):
     return next((p["seconds"] for p in record["curve"] if p["accuracy"] >= target), None)
 
 
+def pace(record):
+    """Seconds a step, the median: others may use the machine too."""
+    return record["quartiles_steady"][1]
+
+
 def fastest_dense(records):
     """Of both orders of summation, without overlap, which is a row of its own."""
     plain = [r for r in records if is_dense(r["row"]) and "overlap" not in r["row"]]
-    return min(plain, key=lambda r: r["seconds_per_step_steady"], default=None)
+    return min(plain, key=pace, default=None)
 
 
 def table(head, rows):
@@ -80,11 +85,12 @@ def throughput_table(records, order):
     dense = fastest_dense(records)
     rows = []
     for record in sorted(records, key=lambda r: order.index(r["row"])):
-        seconds = record["seconds_per_step_steady"]
-        times = dense["seconds_per_step_steady"] / seconds if dense else float("nan")
+        low, seconds, high = record["quartiles_steady"]
+        times = pace(dense) / seconds if dense else float("nan")
         wire = on_the_wire(record)
         rows.append([
-            record["row"], f"{1 / seconds:.2f}", f"{times:.2f}", f"{1e3 * seconds:.1f}",
+            record["row"], f"{1 / seconds:.2f}", f"{times:.2f}",
+            f"{1e3 * seconds:.1f} ({1e3 * low:.1f}-{1e3 * high:.1f})",
             f"{1e3 * computation(record):.1f}", f"{1e3 * communication(record):.1f}",
             f"{1e3 * wire:.1f}", f"{communication(record) / wire:.2f}",
             f"{record['bytes_per_step_steady'] / 1e6:.3f}", f"{counted(record):.3f}",
@@ -126,14 +132,14 @@ def training_table(records, order):
 def margins(records):
     """One sentence a setting: the fastest of ours, over dense and over the fastest baseline."""
     dense = fastest_dense(records)
-    pace = {r["row"]: r["seconds_per_step_steady"] for r in records}
-    ours = {row: s for row, s in pace.items() if is_ours(row)}
-    others = {row: s for row, s in pace.items() if not is_ours(row) and not is_dense(row)}
+    paces = {r["row"]: pace(r) for r in records}
+    ours = {row: s for row, s in paces.items() if is_ours(row)}
+    others = {row: s for row, s in paces.items() if not is_ours(row) and not is_dense(row)}
     if not (dense and ours and others):
         return ""
     best, baseline = min(ours, key=ours.get), min(others, key=others.get)
     return (
-        f"Fastest here: {best}, {dense['seconds_per_step_steady'] / ours[best]:.2f} times {dense['row']} "
+        f"Fastest here: {best}, {pace(dense) / ours[best]:.2f} times {dense['row']} "
         f"and {others[baseline] / ours[best]:.2f} times {baseline}, in steps a second.\n"
     )
 
@@ -166,7 +172,7 @@ def draw(folder, name, settings, width, panels):
         for i, (title, points) in enumerate(curves):
             block = f"$panel{number}_{i}"
             script += [f"{block} << END", *("\t".join(map(str, p)) for p in points), "END"]
-            blocks.append(f'{block} {style} lt {i + 1} lw 2 title "{title}"')
+            blocks.append(f'{block} {style} lt {i + 1} dt {1 + i // 8} lw 2 title "{title}"')
         plots += [panel_settings, "plot " + ", ".join(blocks)]
     script += [settings, f"set multiplot layout 1,{len(panels)}", *plots, "unset multiplot", ""]
     source = folder / f"{name}.gp"
@@ -179,15 +185,16 @@ def pictures(groups, order, folder):
     paces = defaultdict(lambda: defaultdict(list))
     for (kind, network, ranks, rate), records in groups.items():
         for record in records if kind == "throughput" else []:
-            paces[network, ranks][record["row"]].append((rate, 1 / record["seconds_per_step_steady"]))
+            paces[network, ranks][record["row"]].append((rate, 1 / pace(record)))
     panels = [
         (f'set title "{network}, {ranks} ranks"',
          [(row, sorted(rows[row])) for row in order if row in rows], "using 1:2")
         for (network, ranks), rows in paces.items()
     ]  # fmt: skip
     if panels:
-        axes = 'set logscale xy\nset xlabel "Mbit/s"\nset ylabel "steps a second"\nset key bottom right'
-        draw(folder, "throughput", axes, 700 * len(panels), panels)
+        axes = 'set logscale xy\nset xlabel "Mbit/s"\nset ylabel "steps a second"\nset xrange [80:1250]\n'
+        axes += "set key outside right top"
+        draw(folder, "throughput", axes, 900 * len(panels), panels)
 
     panels, pruned = [], {}
     for (kind, network, ranks, rate), records in groups.items():
@@ -200,7 +207,7 @@ def pictures(groups, order, folder):
         ]
         panels.append((f'set title "{network}, {ranks} ranks, {rate} Mbit/s"', curves, "using 1:2"))
         for record in records:
-            if record["sparsity"] > 0 and record["row"].endswith("%"):
+            if record["row"] == "dense" or record["row"].endswith("%"):
                 pruned.setdefault((network, rate), defaultdict(list))[record["sparsity"]].append(
                     100 * record["accuracy"]
                 )
@@ -211,8 +218,9 @@ def pictures(groups, order, folder):
     if pruned:
         key, ratios = max(pruned.items(), key=lambda item: len(item[1]))
         points = [(100 * s, mean(a), min(a), max(a)) for s, a in sorted(ratios.items())]
-        axes = 'set xlabel "weights pruned (%)"\nset ylabel "test accuracy (%)"\nset key bottom left'
-        title = f'set title "{key[0]}: mean, least and largest over seeds"'
+        axes = 'set xlabel "weights pruned (%)"\nset ylabel "test accuracy (%)"\n'
+        axes += "set xrange [-2:100]\nunset key"
+        title = f'set title "{key[0]}, pruned from the first step: mean, least and largest over seeds"'
         curve = [("PacTrain", points)]
         draw(folder, "pruning", axes, 700, [(title, curve, "using 1:2:3:4 with yerrorlines")])
 
