@@ -74,9 +74,9 @@ class Pending {
   /// the values' own collective if no later `start` has: ranks start collectives in the same order,
   /// and come here when they like).
   bool advance() {
-    return call_ == nullptr || in_step(
-                                   step_, [&] { return call_->advance(); },
-                                   [&] { std::exchange(call_, nullptr)->abandon(); });
+    bool done = true;
+    if (call_ != nullptr) keep([&] { done = call_->advance(); });
+    return done;
   }
 
   /// Waits until the gradient is reduced, for as long as the communicator usually does.
