@@ -92,6 +92,11 @@ struct Gathered {
       return header + padded(mask.positions().size()) +
              coded_bytes<S>(values_call(exec, call, mask));
     }
+    /// Positions in no more than sixteen bytes each, and all values.
+    template <GradientValue S>
+    [[nodiscard]] std::size_t most_wire_bytes(const CodecCall& call, std::size_t n) const {
+      return header + 16 * n + 64 + coded_bytes<S>(call);
+    }
     template <GradientValue S>
     void encode(E& exec, const CodecCall& call, std::span<const S> from,
                 std::span<std::byte> wire) {

@@ -253,6 +253,24 @@ TEST_CASE("a wait keeps its own deadline, whatever the codec, and the gradient i
   });
 }
 
+TEST_CASE("what advance throws, wait throws again") {
+  with_ranks(2, [](HostBackend& backend, int rank) {
+    DenseAllReduce<HostBackend> reduce{backend};
+    Vector gradient(10, 1.0f);
+    reduce(gradient);
+    if (rank == 1) return;
+    Pending pending = reduce.start(gradient);
+    const auto poll = [&] {
+      while (!pending.advance()) {
+      }
+    };
+    CHECK_THROWS_AS(poll(), PeerLost);
+    CHECK(pending.advance());
+    CHECK_THROWS_AS(pending.wait(), PeerLost);
+    CHECK(gradient == Vector(10, 1.0f));
+  });
+}
+
 TEST_CASE("a wait may be longer than the clock can tell") {
   on_threads(
       2,

@@ -138,7 +138,6 @@ class Soak {
     for (const auto& job : jobs_) oracles_.push_back(job->oracle());
     masks_.resize(jobs_.size());
     if (rank() == 0) replica_ = std::make_unique<Replica>(ranks(), options_.seed);
-    keep();
   }
 
   int run() {
@@ -253,7 +252,7 @@ class Soak {
   /// Now and then: a checkpoint, a restart from now, or one from the last checkpoint.
   void disturb() {
     const std::uint64_t draw = kernel::mix(options_.seed, ~counts_.steps);
-    if (draw % 8 == 0) keep();
+    if (draw % 8 == 0 || states_.empty()) keep();
     if (draw / 8 % 16 == 0) restart(saved(jobs_));
     if (draw / 128 % 16 == 0) {
       ++counts_.rewinds;

@@ -50,6 +50,12 @@ std::string share_trouble(E& exec, C& comm, std::span<const std::uint64_t> sizes
   const auto troubled = std::find_if(sizes.begin(), sizes.end(), [](auto n) { return n > 0; });
   if (troubled == sizes.end()) return {};
   const int root = static_cast<int>(troubled - sizes.begin());
+  constexpr std::size_t longest = std::size_t{1} << 20;
+  if (*troubled > longest) {
+    throw BackendError("pactrain: what rank " + std::to_string(root) +
+                       " sent as its refusal is damaged (no text is so long); check that all ranks "
+                       "run the same build, and the network");
+  }
   std::string text = mine;
   text.resize(*troubled);
   auto buffer = exec.template make_buffer<char>(text.size());

@@ -135,7 +135,7 @@ class ExchangeBase {
   /// The bounds stand; the flags, which travelled with them, are all ranks'.
   void take_bounds(E& exec) {
     const float* const flags = bounds_.template view<float>(bounds_count()).data() + bounds_count();
-    exec.for_each(flags_.size(), kernel::Convert<float, std::uint32_t>{flags, flags_.data()});
+    exec.for_each(flags_.size(), kernel::TakeFlags{flags, flags_.data()});
   }
   /// The flags as they travel, in eight bytes; and those of another rank.
   void put_flags(E& exec, std::uint64_t* word) {

@@ -13,6 +13,7 @@
 #include <pactrain/core/report.hpp>
 #include <pactrain/core/value_type.hpp>
 #include <pactrain/kernel/flags.hpp>
+#include <pactrain/mask/mask.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -81,6 +82,7 @@ class GatheredExchange final
       told_.resize(ranks);
       exec.read(as_const_span(sizes_.template view<std::uint64_t>(ranks)), std::span(told_));
       if (std::ranges::find(told_, none) != told_.end()) refuse_trouble(exec, comm, trouble_);
+      expects_positions(*std::ranges::max_element(told_) <= most_bytes());
       bytes_.assign(told_.begin(), told_.end());
     } else {
       if constexpr (Base::is_bounded) this->take_bounds(exec);
@@ -89,6 +91,14 @@ class GatheredExchange final
     counts_.resize(ranks);
     for (std::size_t rank = 0; rank < ranks; ++rank) {
       counts_[rank] = (bytes_[rank] + trailer - 1) / trailer * trailer + trailer;
+    }
+  }
+  [[nodiscard]] std::uint64_t most_bytes() const {
+    const std::size_t n = this->packed_.size();
+    if constexpr (requires { this->codec_.template most_wire_bytes<S>(this->call_, n); }) {
+      return this->codec_.template most_wire_bytes<S>(this->call_, n);
+    } else {
+      return std::uint64_t{1} << 48;  // sums of sizes do not wrap
     }
   }
   void send(E& exec, C& comm) {

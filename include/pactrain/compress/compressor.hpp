@@ -96,7 +96,9 @@ template <class E, class Z>
 /// - `on(options)`;
 /// - additive: `wire_type<S>(ranks)`, one of `wires<S>`: one such element a value; integers must
 ///   hold the sum of `ranks` of them. Otherwise: `wire_bytes<S>(call)`: bytes of one rank's wire;
-///   or `wire_bytes(exec, call, values)`, before `encode`, where ranks' wires differ in size.
+///   or `wire_bytes(exec, call, values)`, before `encode`, where ranks' wires differ in size, and
+///   optionally `most_wire_bytes<S>(call, n)`: no rank's wire of n values is longer, so that memory
+///   for another rank's is bounded before it is asked for.
 /// - optionally `bounds_count(call)` and `bounds(exec, call, values, out)`: numbers whose maximum
 ///   over ranks `encode` needs, as floats that are not below them; non-finite values are skipped.
 /// - `encode(exec, call, values, wire)`: wire is bytes in executor memory;

@@ -79,10 +79,9 @@ class Pending {
   /// the values' own collective if no later `start` has: ranks start collectives in the same order,
   /// and come here when they like).
   bool advance() {
-    return call_ == nullptr || call_->lost() ||
-           in_step(
-               step_, [&] { return call_->advance(); },
-               [&] { std::exchange(call_, nullptr)->abandon(); });
+    bool done = true;
+    if (call_ != nullptr && !call_->lost()) keep([&] { done = call_->advance(); });
+    return done;
   }
 
   /// Waits until the gradient is reduced, for as long as the communicator usually does.
@@ -130,7 +129,9 @@ class Pending {
   template <class F>
   void keep(F f) {
     try {
-      in_step(step_, f, [&] { call_->abandon(); });
+      in_step(step_, f, [&] {
+        if (!call_->lost()) call_->abandon();
+      });
     } catch (...) {
       call_ = nullptr;
       failure_ = std::current_exception();

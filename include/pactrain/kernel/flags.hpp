@@ -62,4 +62,11 @@ struct UniteFlags {
   }
 };
 
+/// flags[i] = is values[i], which another rank may have sent, not zero?
+struct TakeFlags {
+  const float* values;
+  std::uint32_t* flags;
+  PACTRAIN_FN void operator()(std::size_t i) const { flags[i] = values[i] != 0.0f ? 1 : 0; }
+};
+
 }  // namespace pactrain::kernel

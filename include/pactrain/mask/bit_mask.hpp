@@ -82,12 +82,14 @@ struct BitMask {
         all_gather(exec, comm, as_const_span(words()), all);
         exec.for_each(words_count(),
                       kernel::Unite{words().data(), all.data(), words_count(), ranks});
+        clear_beyond_end(exec);
       }
       end(exec);
     }
     template <class C>
     void broadcast(E& exec, C& comm, int root) {
       pactrain::broadcast(exec, comm, words(), root);
+      clear_beyond_end(exec);
       end(exec);
     }
 
@@ -103,11 +105,7 @@ struct BitMask {
       const auto words = words_.template take<kernel::Word>(exec, words_count());
       expects_positions(positions.size() == words.size_bytes());
       exec.copy(positions, std::as_writable_bytes(words));
-      if (n % kernel::word_bits != 0) {
-        const std::size_t last = words.size() - 1;
-        const kernel::Word keep = kernel::between(last * kernel::word_bits, 0, n);
-        exec.for_each(1, kernel::Restrict{words.data() + last, keep});
-      }
+      clear_beyond_end(exec);
       end(exec);
     }
 
@@ -134,6 +132,13 @@ struct BitMask {
 
    private:
     [[nodiscard]] std::size_t words_count() const { return kernel::words_for(n_); }
+    /// What another rank sent may keep entries that there are not.
+    void clear_beyond_end(E& exec) {
+      if (n_ % kernel::word_bits == 0) return;
+      const std::size_t last = words_count() - 1;
+      const kernel::Word keep = kernel::between(last * kernel::word_bits, 0, n_);
+      exec.for_each(1, kernel::Restrict{words().data() + last, keep});
+    }
     [[nodiscard]] std::span<kernel::Word> words() const {
       return words_.template view<kernel::Word>(words_count());
     }

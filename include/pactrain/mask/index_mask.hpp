@@ -86,8 +86,11 @@ struct IndexMask {
       exec.write(std::span<const std::size_t>(&count_, 1), count);
       pactrain::broadcast(exec, comm, count, root);
       exec.read(as_const_span(count), std::span(&count_, 1));
+      expects_positions(count_ <= n_);
       reserve(exec, comm.rank() == root ? count_ : 0, count_);
       pactrain::broadcast(exec, comm, raw(), root);
+      const kernel::Indices received = indices();
+      expects_ascending(exec, std::span(&received, 1));
       covered_ = n_;
     }
 
@@ -99,12 +102,8 @@ struct IndexMask {
       reserve(exec, 0, positions.size() / width());
       count_ = positions.size() / width();
       exec.copy(positions, raw());
-      const auto wrong = scalar_.template take<std::size_t>(exec, 1);
-      exec.reduce(count_, std::size_t{0}, kernel::OutOfOrder{indices(), n_}, kernel::Add{},
-                  std::span<std::size_t, 1>(wrong.data(), 1));
-      std::size_t found = 0;
-      exec.read(as_const_span(wrong), std::span(&found, 1));
-      expects_positions(found == 0);
+      const kernel::Indices received = indices();
+      expects_ascending(exec, std::span(&received, 1));
       covered_ = n_;
     }
 
@@ -146,6 +145,17 @@ struct IndexMask {
       exec.read(as_const_span(before.subspan(chunks)), std::span(&sum, 1));
       return sum;
     }
+    /// Throws `BackendError` where positions of another rank do not ascend within the model. Waits.
+    void expects_ascending(E& exec, std::span<const kernel::Indices> lists) {
+      const auto wrong = before_.template take<std::size_t>(exec, lists.size());
+      for (std::size_t i = 0; i < lists.size(); ++i) {
+        exec.reduce(lists[i].count, std::size_t{0}, kernel::OutOfOrder{lists[i], n_}, kernel::Add{},
+                    std::span<std::size_t, 1>(wrong.data() + i, 1));
+      }
+      std::vector<std::size_t> found(lists.size());
+      exec.read(as_const_span(wrong), std::span(found));
+      expects_positions(std::ranges::count(found, 0u) == std::ssize(found));
+    }
     /// Room for `n` positions, of which `kept` stay. Growth leaves some more, so that a model of
     /// many parts is not copied for each.
     void reserve(E& exec, std::size_t kept, std::size_t n) {
@@ -165,11 +175,13 @@ template <class C>
 void IndexMask::on<E>::unite(E& exec, C& comm) {
   const auto ranks = static_cast<std::size_t>(comm.size());
   std::vector<std::size_t> counts(ranks), starts(ranks + 1);
+  std::vector<kernel::Indices> theirs;
   const auto shared = scalar_.template take<std::size_t>(exec, ranks + 1);
   exec.write(std::span<const std::size_t>(&count_, 1), shared.subspan(ranks));
   all_gather(exec, comm, as_const_span(shared.subspan(ranks)), shared.first(ranks));
   exec.read(as_const_span(shared.first(ranks)), std::span(counts));
   for (std::size_t rank = 0; rank < ranks; ++rank) {
+    expects_positions(counts[rank] <= n_);
     starts[rank + 1] = starts[rank] + counts[rank];
     counts[rank] *= width();
   }
@@ -177,6 +189,10 @@ void IndexMask::on<E>::unite(E& exec, C& comm) {
 
   const auto all = gathered_.template take<std::byte>(exec, starts[ranks] * width());
   all_gather(exec, comm, as_const_span(raw()), std::span<const std::size_t>(counts), all);
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    theirs.push_back({all.data() + starts[rank] * width(), counts[rank] / width(), width()});
+  }
+  expects_ascending(exec, std::span<const kernel::Indices>(theirs));
   const kernel::IndexLists lists{{all.data(), starts[ranks], width()}, shared.data(), ranks};
   count_ = count_by_chunks(exec, n_, kernel::CountUnion{lists});
   reserve(exec, 0, count_);
