@@ -14,6 +14,7 @@
 #include <pactrain/mpi/backend.hpp>
 
 #include <CLI/CLI.hpp>
+#include <malloc.h>
 #include <mpi.h>
 #include <oracle.hpp>
 #include <reliability/job.hpp>
@@ -148,7 +149,7 @@ class Soak {
     double warm = 0;
     const auto is_warm = [&] {
       return options_.steps != 0 ? counts_.steps >= options_.steps / 4
-                                 : elapsed() >= options_.seconds / 10;
+                                 : elapsed() >= options_.seconds / 5;
     };
     double next_word = 60;
     while (on_all(options_.steps != 0 ? counts_.steps < options_.steps
@@ -325,6 +326,7 @@ class Soak {
 }  // namespace
 
 int main(int argc, char** argv) {
+  mallopt(M_ARENA_MAX, 1);  // an arena for each of the replica's threads would grow by chance
   int provided = MPI_THREAD_SINGLE;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
   Options options;
