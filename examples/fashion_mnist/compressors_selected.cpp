@@ -52,12 +52,14 @@ std::vector<Compressor> selected_compressors() {
       {"randomk", "a tenth, drawn alike on all ranks, with feedback",
        [](const Task& task) {
          return reducer<Sparse<RandomK, BitMask, ErrorFeedback>>(task, RandomK{.fraction = 0.1});
-       }},
+       },
+       0.02},
       {"randomblock", "a tenth in one block a parameter, drawn alike, with feedback",
        [](const Task& task) {
          return reducer<Sparse<RandomBlock, BitMask, ErrorFeedback>>(task,
                                                                      RandomBlock{.fraction = 0.1});
-       }},
+       },
+       0.02},
   };
 }
 
