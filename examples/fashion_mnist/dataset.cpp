@@ -79,14 +79,11 @@ Dataset::Dataset(std::vector<std::uint8_t> images, std::vector<std::uint8_t> lab
     throw std::runtime_error("a label is above 9. Is this the right set?");
 }
 
-void Dataset::load(std::span<const std::uint32_t> pictures, Eigen::MatrixXf& columns) const {
-  using Bytes = Eigen::Map<const Eigen::Array<std::uint8_t, Eigen::Dynamic, 1>>;
-  constexpr auto rows = static_cast<Eigen::Index>(pixels);
-  columns.resize(rows, static_cast<Eigen::Index>(pictures.size()));
-  for (std::size_t column = 0; column < pictures.size(); ++column) {
-    const Bytes bytes(image(pictures[column]).data(), rows);
-    columns.col(static_cast<Eigen::Index>(column)) =
-        (bytes.cast<float>() - pixel_mean) * (1 / pixel_deviation);
+void Dataset::load(std::span<const std::uint32_t> pictures, float* to) const {
+  for (const std::uint32_t picture : pictures) {
+    for (const std::uint8_t pixel : image(picture)) {
+      *to++ = (static_cast<float>(pixel) - pixel_mean) * (1 / pixel_deviation);
+    }
   }
 }
 

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <Eigen/Core>
-
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -28,8 +26,16 @@ class Dataset {
     return std::span<const std::uint8_t, pixels>(images_.data() + index * pixels, pixels);
   }
   std::uint8_t label(std::size_t index) const { return labels_[index]; }
-  /// Writes pictures, a column each, with the mean and the deviation of Fashion-MNIST taken out.
-  void load(std::span<const std::uint32_t> pictures, Eigen::MatrixXf& columns) const;
+  /// Writes pictures, one after the other, with the mean and the deviation of Fashion-MNIST taken
+  /// out: `pixels` floats each.
+  void load(std::span<const std::uint32_t> pictures, float* to) const;
+  /// The same as columns of a matrix, which takes their size.
+  template <class Matrix>
+  void load(std::span<const std::uint32_t> pictures, Matrix& columns) const {
+    using Index = decltype(columns.rows());
+    columns.resize(static_cast<Index>(pixels), static_cast<Index>(pictures.size()));
+    load(pictures, columns.data());
+  }
 
  private:
   std::vector<std::uint8_t> images_;

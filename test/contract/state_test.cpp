@@ -42,7 +42,7 @@ struct Past {
   std::vector<double> owed, given;
 };
 constexpr Step past_steps = 3;
-constexpr ReduceOptions sums{.reduction = Reduction::sum};
+constexpr ReduceOptions summing{.reduction = Reduction::sum};
 
 Past past_of(const System& system, int ranks) {
   Past past;
@@ -51,7 +51,7 @@ Past past_of(const System& system, int ranks) {
   past.given.resize(matrices.size());
   std::mutex mutex;
   on_thread_team(ranks, [&](Team& backend) {
-    Replica<float> replica(backend, system, matrices, sums);
+    Replica<float> replica(backend, system, matrices, summing);
     for (Step step = 0; step < past_steps; ++step) {
       const auto gradient = replica.gradient_of(replica.rank(), step);
       const auto result = replica.reduce(gradient).values;
@@ -129,8 +129,8 @@ TEST_CASE("another number of ranks takes over: steps go on, and nothing that wai
           CAPTURE(before);
           CAPTURE(ranks);
           on_team(ranks, [&](Team& backend) {
-            Replica<float> shared(backend, system, matrices, sums),
-                dropped(backend, system, matrices, sums);
+            Replica<float> shared(backend, system, matrices, summing),
+                dropped(backend, system, matrices, summing);
             const std::string fresh = shared.saved();
             if (system.promises.bytes) {
               CHECK_THROWS_AS(load(shared, past, Residuals::shared), StateError);
