@@ -82,6 +82,28 @@ void nothing_to_gain(benchmark::State& state) {
       [&] { std::memcpy(copy.data(), gradient.data(), n * sizeof(float)); });
 }
 
+/// What it costs that ranks compare their calls: one that does beside one that does not, in turn.
+void checked(benchmark::State& state) {
+  constexpr int calls = 200;
+  const auto n = static_cast<std::size_t>(state.range(0));
+  std::vector<double> times, plain_times;
+  on_threads(static_cast<int>(state.range(1)), [&](HostBackend& backend) {
+    std::vector<float> gradient(n, 1.0f);
+    DenseAllReduce<HostBackend> reduce{backend, {}, {}, {}, {.checked = true}}, plain{backend};
+    for (int call = 0; call < calls + 2; ++call) {
+      const double plain_time = call_seconds(backend, [&] { plain(gradient); });
+      const double time = call_seconds(backend, [&] { reduce(gradient); });
+      if (backend.communicator().rank() != 0 || call < 2) continue;
+      times.push_back(time);
+      plain_times.push_back(plain_time);
+    }
+  });
+  std::size_t call = 0;
+  for (auto _ : state) state.SetIterationTime(times[call++]);
+  state.counters["unchecked_ratio"] = median(times) / median(plain_times);
+  state.counters["more_us"] = 1e6 * (median(times) - median(plain_times));
+}
+
 void axes(benchmark::internal::Benchmark* benchmark) {
   benchmark->ArgNames({"percent", "ranks"})->UseManualTime()->Iterations(rounds);
   for (const std::int64_t percent : percents) {
@@ -90,6 +112,12 @@ void axes(benchmark::internal::Benchmark* benchmark) {
 }
 
 BENCHMARK(nothing_to_gain)->UseManualTime()->Unit(benchmark::kMicrosecond);
+BENCHMARK(checked)
+    ->ArgNames({"entries", "ranks"})
+    ->ArgsProduct({{1024, 1 << 21}, {2, 4}})
+    ->UseManualTime()
+    ->Iterations(200)
+    ->Unit(benchmark::kMicrosecond);
 BENCHMARK(reduce<BitMask, Identity, NoFeedback>)->Name("bit_mask")->Apply(axes);
 BENCHMARK(reduce<IndexMask, Identity, NoFeedback>)->Name("index_mask")->Apply(axes);
 BENCHMARK(reduce<BitMask, Cast<bfloat16>, NoFeedback>)->Name("bit_mask_bfloat16")->Apply(axes);
