@@ -206,7 +206,7 @@ class Replica {
 /// Calls `body(backend, system)` on every number of ranks up to `most`, for every system, each in a
 /// subcase.
 template <class Body>
-void for_all(Body body, int most = 4) {
+void for_all(Body body, int most = 3) {
   for (const System& system : systems()) {
     SUBCASE(system.name.c_str()) {
       for (const int ranks : team_sizes()) {
