@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <pactrain/algorithm/agreement.hpp>
 #include <pactrain/algorithm/chosen_exchange.hpp>
 #include <pactrain/algorithm/decisions.hpp>
 #include <pactrain/algorithm/ways.hpp>
@@ -13,6 +14,7 @@
 #include <pactrain/cost/calibrate.hpp>
 #include <pactrain/cost/cost_model.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -35,9 +37,9 @@ namespace pactrain {
 /// The first step goes dense and is looked at: when each bucket could start (on whichever rank was
 /// last), and what the mask keeps of it. At the second step, and every `interval` steps, and at the
 /// step after one where a tenth more or less is kept, the ways are chosen: by rank 0, for all. The
-/// model is `model`, or is calibrated then, in under a second. As it is made of times, so are the
-/// choices: bits are only the same from run to run where codecs lose nothing, or where a `model` is
-/// given, all of the gradient is reduced in one call, and ranks do the same.
+/// model is `model`, or is calibrated then, in under a second, where a rank has none. As it is made
+/// of times, so are the choices: bits are only the same from run to run where codecs lose nothing,
+/// or where a `model` is given, all of the gradient is reduced in one call, and ranks do the same.
 ///
 /// Throws `PreconditionError` for a model of other codecs, or one that cannot be; a margin outside
 /// [0, 1).
@@ -112,12 +114,16 @@ struct Adaptive {
     [[nodiscard]] Way choose(B& backend, const CallSize& call, Step step) {
       auto& comm = backend.communicator();
       if (comm.size() > 1 && decisions_.due(step)) {
-        if (!model_) {
-          model_ = std::apply(
+        const std::uint8_t has = model_ ? 1 : 0;  // given, or from before a state was loaded
+        const auto have =
+            gather_host_values(backend.executor(), comm, std::span<const std::uint8_t>(&has, 1));
+        if (std::ranges::find(have, 0) != have.end()) {
+          CostModel measured = std::apply(
               [&](const auto&... each) {
                 return calibrate<typename R::feedback_type>(backend, each...);
               },
               options_.codecs);
+          if (!model_) model_ = std::move(measured);
         }
         decisions_.decide(backend.executor(), comm, *model_, options_.margin, step);
       }

@@ -160,8 +160,10 @@ class SparseAllReduce {
     State mine = std::move(all[static_cast<std::size_t>(rank % before)]);
     all.erase(all.begin() + rank % before);
     for (const State& other : all) {
-      if (other.progress.step() != mine.progress.step() || other.bound != mine.bound) {
-        throw StateError("pactrain: the states are of different steps; load those of one");
+      if (other.progress.step() != mine.progress.step() || other.bound != mine.bound ||
+          other.type != mine.type || !other.keeper.is_like(backend_->executor(), mine.keeper)) {
+        throw StateError(
+            "pactrain: the states are of different steps, models or masks; load those of one step");
       }
     }
     if constexpr (Feedback::active) {
@@ -182,7 +184,6 @@ class SparseAllReduce {
   template <Sliceable X>
   CallBase& started(X&& gradient, Contribution contribution) {
     using T = slice_value_t<X>;
-    calls_.settle();
     if (state_.type && *state_.type != value_type<T>) {
       CallBase& call = calls_.template idle_as_usual<T>(*this);
       std::vector<std::string> names;
@@ -257,7 +258,9 @@ class SparseAllReduce {
   /// They are done with, and count for the step if they were accepted.
   template <class T>
   void close(std::span<const Piece<T>> pieces, bool accepted) {
-    if constexpr (requires { state_.codec.close(accepted); }) state_.codec.close(accepted);
+    if constexpr (requires { state_.codec.close(accepted); }) {
+      if (accepted || !calls_.any_active()) state_.codec.close(accepted);
+    }
     if (accepted) {
       state_.keeper.commit();
     } else if (!calls_.any_active()) {

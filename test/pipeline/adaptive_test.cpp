@@ -195,6 +195,23 @@ TEST_CASE("rank 0 decides for all") {
   });
 }
 
+TEST_CASE("ranks that have a model wait while others calibrate theirs") {
+  with_ranks(2, [](HostBackend& backend, int rank) {
+    for (const int given : {0, 1}) {
+      Adaptive<Ternary> codec;
+      if (rank == given) codec.model = preferring(CostModel::packed);
+      OnThreads<RandomPruning, BitMask, Adaptive<Ternary>> reduce{
+          backend, {.sparsity = 0.5}, codec};
+      std::vector<float> x(n, 1.0f);
+      for (int step = 0; step < 2; ++step) {
+        const Report report = reduce(x);
+        if (step == 1 && given == 0) CHECK(report.path == Path::uncoded);
+      }
+      CHECK(reduce.step() == 2);
+    }
+  });
+}
+
 TEST_CASE("one rank alone sends nothing and loses nothing") {
   HostBackend backend;
   OnThreads<RandomPruning, BitMask, Adaptive<Ternary>> reduce{backend, {.sparsity = 0.5}};

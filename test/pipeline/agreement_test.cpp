@@ -228,6 +228,25 @@ TEST_CASE("a model that was introduced stands when the first call is refused, or
   });
 }
 
+TEST_CASE("where calls are checked, another reducer is named while calls are under way") {
+  each_in_turn([](HostBackend& backend, int culprit, bool mine) {
+    const ReduceOptions checked{.checked = true};
+    using Reducer = DenseAllReduce<HostBackend, Ternary>;  // agrees on bounds before values move
+    Reducer first{backend, {}, {}, {}, checked}, second{backend, {}, {}, {}, checked};
+    Vector a(5, 1.0f), b(7, 1.0f);
+    const std::vector<Slice<float>> all{{"a", a}, {"b", b}}, one{{"a", a}}, other{{"b", b}};
+    first(all);
+    second(all);
+    Pending under_way = first.start(one);
+    check_mismatch(backend, culprit, "reducer",
+                   [&] { (mine ? second : first).start(other).wait(); });
+    under_way.wait();
+    first(other);
+    CHECK(first.step() == 2);
+    CHECK(second.step() == 1);
+  });
+}
+
 TEST_CASE("two parameters of one name are refused") {
   with_ranks(2, [](HostBackend& backend, int) {
     Vector a(4, 1.0f), b(4, 1.0f);

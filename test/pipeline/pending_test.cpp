@@ -124,6 +124,26 @@ TEST_CASE("policies that see the whole model are given the whole model") {
   });
 }
 
+TEST_CASE("a second call of the whole model is refused, and the one under way is what it was") {
+  with_ranks(2, [](HostBackend& backend, int rank) {
+    OnThreads<TopK, BitMask, Identity, ErrorFeedback> reduce{backend, {.k = 3}},
+        once{backend, {.k = 3}};
+    for (int step = 0; step < 2; ++step) {
+      Vector x{1, 2, 3, 4, 5, 6};
+      for (float& value : x) value += static_cast<float>(rank);
+      Vector again = x, expected = x;
+      Pending under_way = reduce.start(x);
+      const std::string text =
+          refusal<PreconditionError>(backend, [&] { reduce.start(again).wait(); });
+      CHECK_MESSAGE(contains(text, "reduced twice in one step"), text);
+      under_way.wait();
+      once(expected);
+      CHECK(x == expected);
+      CHECK(saved(reduce) == saved(once));
+    }
+  });
+}
+
 TEST_CASE("one part of a step is refused, the others are not, and it can be made again") {
   with_ranks(2, [](HostBackend& backend, int rank) {
     DenseAllReduce<HostBackend> reduce{backend};

@@ -95,6 +95,37 @@ TEST_CASE("a state of another number of ranks is refused") {
   });
 }
 
+TEST_CASE("states of ranks that were of different models, or masks, are not put together") {
+  const auto state_of = [&](int rank, const char* name, Vector gradient) {
+    std::string state;
+    with_ranks(2, [&](HostBackend& backend, int mine) {
+      OnThreads<TopK, BitMask, Identity, ErrorFeedback> source{backend, {.k = 1}};
+      Vector own = gradient;
+      source(std::vector<Slice<float>>{{name, own}});
+      if (mine == rank) state = saved(source);
+    });
+    return state;
+  };
+  const auto loads = [](std::istringstream one, std::istringstream other) {
+    HostBackend alone;
+    OnThreads<TopK, BitMask, Identity, ErrorFeedback> target{alone, {.k = 1}};
+    const std::string before = saved(target);
+    std::vector<std::istream*> states{&one, &other};
+    try {
+      target.load(states);
+      return true;
+    } catch (const StateError&) {
+      CHECK(saved(target) == before);
+      return false;
+    }
+  };
+  const auto stream = [](const std::string& state) { return std::istringstream(state); };
+  const std::string first = state_of(0, "a", {1, 2, 3});
+  CHECK(loads(stream(first), stream(state_of(1, "a", {1, 2, 3}))));
+  CHECK(!loads(stream(first), stream(state_of(1, "b", {1, 2, 3}))));
+  CHECK(!loads(stream(first), stream(state_of(1, "a", {3, 2, 1}))));
+}
+
 TEST_CASE("a stream that fails is told of") {
   with_ranks(1, [](HostBackend& backend, int) {
     OnThreads<TopK, BitMask> reduce{backend, {.k = 1}};

@@ -117,6 +117,7 @@ class Call final : public CallBase {
       take_on(slices);
       compensate(contribution);
       keep();
+      r_.calls_.settle(nullptr, this);  // not before ranks know that they call alike
       pack_kept();
       send();
     });
@@ -146,10 +147,11 @@ class Call final : public CallBase {
   void keep() {
     const StageTimer timer(exec_, "keep", report_.seconds.keep);
     const SentMeter<C> meter(comm_, report_.bytes_sent);
-    if (r_.options_.checked || r_.state_.keeper.due(r_.step())) {
+    const bool stays = !R::takes_parts && r_.calls_.any_beside(*this);  // theirs is the mask
+    if (r_.options_.checked || stays || r_.state_.keeper.due(r_.step())) {
       r_.state_.keeper.refresh(exec_, comm_, pieces_.source(), r_.step(),
                                r_.template statements<T>(pieces_.coverage()), trouble_,
-                               r_.options_.checked);
+                               r_.options_.checked, stays);
     }
     ++r_.agreed_;
     pieces_.lay_out(r_.state_.keeper.model(), trouble_.empty(),
@@ -167,8 +169,8 @@ class Call final : public CallBase {
     const StageTimer timer(exec_, "pack", report_.seconds.pack);
     local_ = comm_.size() == 1 && !remembers && !is_amplified(r_.policy_) &&
              (path_ != Path::packed || is_in_place<typename R::codec_type>);
-    std::uint32_t* const non_finite = flags_span_.data() + kernel::non_finite_flag;
-    std::uint32_t* const stray = flags_span_.data() + kernel::stray_flag;
+    auto* const non_finite = flags_span_.data() + kernel::non_finite_flag;
+    auto* const stray = flags_span_.data() + kernel::stray_flag;
     if (!local_) packed_ = packed_buffer_.template take<S>(exec_, travelling() + 1);
     if (!local_ && !trouble_.empty()) {
       exec_.for_each(packed_.size(), kernel::Fill<S>{packed_.data(), S{}});
@@ -245,7 +247,6 @@ class Call final : public CallBase {
     unpack_entries(exec_, r_.state_.keeper, pieces_, path,
                    masked_ && report_.kept != report_.entries, values);
   }
-
   /// The residual takes in what was not conveyed, and the policy sees what was reduced.
   void commit() {
     const StageTimer timer(exec_, "commit", report_.seconds.commit);

@@ -24,9 +24,17 @@ class CallList {
   CallList& operator=(const CallList&) = delete;
   ~CallList() { clear(); }
 
-  /// Brings every call under way past its bounds, and starts what follows them.
-  void settle(const Deadline* deadline = nullptr) {
-    for (auto& call : calls_) call->settle(deadline);
+  /// Brings every call under way past its bounds, and starts what follows them; not `but`, which
+  /// has sent nothing yet.
+  void settle(const Deadline* deadline, const CallBase* but = nullptr) {
+    for (auto& call : calls_) {
+      if (call.get() != but) call->settle(deadline);
+    }
+  }
+  /// Is a call other than this one under way?
+  [[nodiscard]] bool any_beside(const CallBase& one) const {
+    return std::ranges::any_of(
+        calls_, [&](const auto& call) { return call.get() != &one && call->active(); });
   }
   [[nodiscard]] bool any_active() const {
     return std::ranges::any_of(calls_, &CallBase::active, &std::shared_ptr<CallBase>::get);

@@ -6,6 +6,7 @@
 #include <pactrain/core/archive.hpp>
 #include <pactrain/core/buffer.hpp>
 #include <pactrain/core/collectives.hpp>
+#include <pactrain/core/error.hpp>
 #include <pactrain/core/executor.hpp>
 #include <pactrain/core/model.hpp>
 #include <pactrain/cost/cost_model.hpp>
@@ -61,6 +62,11 @@ class Decisions {
     std::vector<std::uint64_t> told(chosen.begin(), chosen.end());
     broadcast_host(exec, comm, std::span(told));
     for (std::size_t i = 0; i < buckets_.size(); ++i) {
+      if (told[i] >= CostModel::first_codec + model.codecs.size()) {
+        throw BackendError(
+            "pactrain: what rank 0 sent as its decision is damaged (there is no such way); check "
+            "that all ranks run the same build, and the network");
+      }
       buckets_[i].candidate = static_cast<std::size_t>(told[i]);
       buckets_[i].kept_then = buckets_[i].size.kept;
     }

@@ -77,14 +77,15 @@ class MaskKeeper {
 
   /// Builds this step's mask from the policy, and makes all ranks agree on it and on `statements`;
   /// where each rank chooses for itself, on `statements` the first time, or if `checked`. If
-  /// nothing is due, ranks agree on what stands.
+  /// nothing is due, or the mask `stays` whatever is due, ranks agree on what stands.
   /// `trouble` is what this rank has found wrong before, and becomes what a local policy finds
   /// wrong, for the call to tell; `gradient` are its pieces, for local policies.
   /// Throws the same error on all ranks, with mask and layout as they were. Collective; waits.
   template <class S>
   void refresh(E& exec, C& comm, std::span<const Piece<const S>> gradient, Step step,
-               std::vector<Statement> statements, std::string& trouble, bool checked) {
-    if (!due(step)) return agree_on(exec, comm, mask(), std::move(statements), trouble);
+               std::vector<Statement> statements, std::string& trouble, bool checked,
+               bool stays = false) {
+    if (stays || !due(step)) return agree_on(exec, comm, mask(), std::move(statements), trouble);
     const std::uint64_t revision = Policy::support == Support::shared ? policy_.revision(step) : 0;
     const bool rebuild = !stands_ || Policy::support != Support::shared || revision != revision_;
     MaskOn& next = rebuild ? masks_[1 - current_] : masks_[current_];
@@ -137,6 +138,16 @@ class MaskKeeper {
     if (stands_) return find_slots(exec);
     agreed_ = false;
     if (introduced_) set_model({});
+  }
+
+  /// Have both the same layout and the same mask? Waits.
+  [[nodiscard]] bool is_like(E& exec, const MaskKeeper& other) const {
+    const auto told = [&](const MaskKeeper& one) {
+      const std::size_t size = one.stands_ ? one.model_.size() : 0;
+      return std::tuple(one.model_.fingerprint(), one.model_.shapes(), one.stands_,
+                        one.mask().fingerprint(exec, 0, size));
+    };
+    return told(*this) == told(other);
   }
 
   void save(E& exec, Writer& writer) const {
