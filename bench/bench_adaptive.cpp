@@ -4,6 +4,7 @@
 // What it costs to ask: a reducer that declines, beside `DenseAllReduce`, in turn. Counters are
 // microseconds: the middle of the differences between the calls of a round, and the interval in
 // which it lies with 95 % (by the ranks of a binomial, whatever the distribution).
+#include "on_ranks.hpp"
 #include "paired.hpp"
 
 #include <pactrain/pactrain.hpp>
@@ -25,16 +26,6 @@ constexpr int rounds = 400;
 /// A link so fast that nothing is worth packing.
 CostModel fast_link() {
   return {.rate = 1e12, .pack = 1e-6, .codecs = {{.encode = 1e-6, .bytes = 1}}};
-}
-
-/// The seconds of one call: the longest that a rank took, all having begun together.
-template <class Call>
-double call_seconds(HostBackend& backend, Call call) {
-  double start = 0;
-  all_reduce(backend.executor(), backend.communicator(), std::span<double>(&start, 1), Max{});
-  double taken = seconds<WallTime>(call);
-  all_reduce(backend.executor(), backend.communicator(), std::span<double>(&taken, 1), Max{});
-  return taken;
 }
 
 template <class Policy, class Mask>

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The pactrain authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "on_ranks.hpp"
 #include "paired.hpp"
 
 #include <pactrain/pactrain.hpp>
@@ -20,16 +21,6 @@ constexpr std::size_t side = 1024, entries = side * side;
 
 using Gradient = std::vector<float>;
 using Packed = SparseAllReduce<United<NonZero>, BitMask, HostBackend>;
-
-/// The seconds of one call: the longest that a rank took, all having begun together.
-template <class Call>
-double call_seconds(HostBackend& backend, Call call) {
-  double start = 0;
-  all_reduce(backend.executor(), backend.communicator(), std::span<double>(&start, 1), Max{});
-  double taken = seconds<WallTime>(call);
-  all_reduce(backend.executor(), backend.communicator(), std::span<double>(&taken, 1), Max{});
-  return taken;
-}
 
 /// A reducer beside the dense sum and the packed union, by turns, on ranks that are threads.
 template <class Feedback, class Codec>

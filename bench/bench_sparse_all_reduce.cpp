@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pactrain authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "axes.hpp"
+#include "on_ranks.hpp"
 #include "paired.hpp"
 
 #include <pactrain/pactrain.hpp>
@@ -27,16 +28,6 @@ std::vector<float> gradient_of(int rank) {
     gradient[i] = static_cast<float>(static_cast<double>((i * 7919 + 13) % 1000 + 1) * (rank + 1));
   }
   return gradient;
-}
-
-/// The seconds of one call: the longest that a rank took, all having begun together.
-template <class Call>
-double call_seconds(HostBackend& backend, Call call) {
-  double start = 0;
-  all_reduce(backend.executor(), backend.communicator(), std::span<double>(&start, 1), Max{});
-  double taken = seconds<WallTime>(call);
-  all_reduce(backend.executor(), backend.communicator(), std::span<double>(&taken, 1), Max{});
-  return taken;
 }
 
 /// One policy, mask and codec beside the dense sum, in turn, on ranks that are threads.

@@ -47,7 +47,9 @@ inline std::unique_ptr<std::ifstream> open_state(const std::filesystem::path& pa
 /// Writes the state of a reducer, or of whatever has `save(std::ostream&)`, to a file: to a new one
 /// beside it, flushed to the disk, which then takes the name. Whenever the program or the machine
 /// stops, the file is the old one or the new one, whole. Not collective: each rank writes its own.
-/// Throws `StateError`, naming the file and the system's reason, and then the old one is there.
+/// Throws `StateError`, naming the file and the system's reason, and then the old one is there; or,
+/// if it was the directory that could not be flushed, the new one, which may not outlive the
+/// machine.
 template <class R>
 void save_file(const std::filesystem::path& path, R& reduce) {
   std::filesystem::path fresh = path;

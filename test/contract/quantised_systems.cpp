@@ -7,16 +7,6 @@
 #include <vector>
 
 namespace pactrain::test::contract {
-namespace {
-
-template <class Z, class F = NoFeedback>
-System dense(const char* name, const Promises& promises, Z codec = {}, F feedback = {}) {
-  return system<KeepAll, FullMask>(
-      name, promises, [](const Values&) { return KeepAll{}; }, codec, feedback);
-}
-
-}  // namespace
-
 std::vector<System> quantised_systems() {
   return {
       dense("qsgd", {.draws = true}, QSGD{}),

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <suite/replica.hpp>
 #include <suite/values.hpp>
 
 #include <pactrain/algorithm/agreement.hpp>
@@ -23,6 +24,8 @@
 
 /// A rank of a system, and what is done with it.
 namespace pactrain::test::contract {
+
+using reducer::refusal;
 
 /// The parameters of a model: sizes, and rows where it is a matrix.
 struct Shape {
@@ -218,33 +221,10 @@ void for_all(Body body, int most = 3) {
   }
 }
 
-/// Is this the same on all ranks? Collective.
-[[nodiscard]] inline bool same_on_all(Team& backend, const std::string& mine) {
-  const std::uint64_t hash = std::hash<std::string>{}(mine);
-  return odd_one_out(gather_host_values(backend.executor(), backend.communicator(),
-                                        std::span<const std::uint64_t>(&hash, 1)))
-             .rank < 0;
-}
+/// Are these values the same on all ranks? Collective.
 template <class T>
 [[nodiscard]] bool same_on_all(Team& backend, const std::vector<T>& mine) {
-  return same_on_all(
-      backend, std::string(reinterpret_cast<const char*>(mine.data()), mine.size() * sizeof(T)));
-}
-
-/// The text of the `Exception` that `f` must throw on all ranks, the same everywhere. Collective.
-template <class Exception, class F>
-std::string refusal(Team& backend, F f) {
-  std::string text = "nothing was thrown";
-  try {
-    f();
-  } catch (const Exception& error) {
-    text = error.what();
-  } catch (const std::exception& error) {
-    text = std::string("another error: ") + error.what();
-  }
-  CHECK_MESSAGE(text.starts_with("pactrain: "), text);
-  CHECK(same_on_all(backend, text));
-  return text;
+  return reducer::same_on_all(backend, reducer::hash(mine));
 }
 
 }  // namespace pactrain::test::contract

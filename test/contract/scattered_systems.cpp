@@ -7,16 +7,6 @@
 #include <vector>
 
 namespace pactrain::test::contract {
-namespace {
-
-template <class Z, class F = NoFeedback>
-System dense(const char* name, const Promises& promises, Z codec = {}, F feedback = {}) {
-  return system<KeepAll, FullMask>(
-      name, promises, [](const Values&) { return KeepAll{}; }, codec, feedback);
-}
-
-}  // namespace
-
 std::vector<System> scattered_systems() {
   return {
       dense("cgx", {.moves_zeros = true}, Scattered<MinMax>{}),

@@ -107,6 +107,13 @@ System system(std::string name, const Promises& promises, MakePolicy policy, con
       std::move(name), promises, {maker(0.0f), maker(0.0), maker(float16{}), maker(bfloat16{})}};
 }
 
+/// One that sends all entries.
+template <class Z, class F = NoFeedback>
+System dense(std::string name, const Promises& promises, Z codec = {}, F feedback = {}) {
+  return system<KeepAll, FullMask>(
+      std::move(name), promises, [](const Values&) { return KeepAll{}; }, codec, feedback);
+}
+
 /// All of them; the others by family, each compiled on its own.
 [[nodiscard]] const std::vector<System>& systems();
 [[nodiscard]] std::vector<System> coded_systems();
